@@ -1,0 +1,87 @@
+"""What can be named on the command line: our own members, entry points, ``path.py:Class``."""
+
+import importlib.util
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from evalstop.errors import UserError
+from evalstop.detectors.settings import build, name_of, nearest, parse_spec
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The members of one kind (detectors, schedulers), found by name.
+
+    Parameters
+    ----------
+    kind : str
+        What a member is called in messages ("detector").
+    members : tuple of type
+        Our own classes, each with a class attribute ``name``.
+    """
+
+    kind: str
+    members: tuple[type, ...]
+
+    @property
+    def group(self) -> str:
+        """Entry-point group that outsiders add to: ``evalstop.detectors``."""
+        return f"evalstop.{self.kind}s"
+
+    def outsiders(self) -> dict[str, type]:
+        """Load the members that other installed packages offer as entry points."""
+        return {point.name: point.load() for point in entry_points(group=self.group)}
+
+    def names(self) -> list[str]:
+        """Give all names, ours first."""
+        return [name_of(m) for m in self.members] + sorted(self.outsiders())
+
+    def find(self, name: str, *, allow_path: bool = False) -> type:
+        """Give the class of a name; `UserError` names the nearest known one.
+
+        ``path.py:Class`` runs that file, so it is taken only where a user typed it (`allow_path`).
+        """
+        for member in self.members:
+            if name_of(member) == name:
+                return member
+        if ".py:" in name:
+            if not allow_path:
+                raise UserError(f"{name}: a file is run only when named on the command line")
+            return load_class(name, self.kind)
+        outsiders = self.outsiders()
+        if name in outsiders:
+            return outsiders[name]
+        known = [name_of(m) for m in self.members] + sorted(outsiders)
+        raise UserError(f"there is no {self.kind} {name!r}, {nearest(name, known)}")
+
+    def build(
+        self, spec: str, *, more: Mapping[str, str] | None = None, allow_path: bool = False
+    ) -> object:
+        """Make a member from ``NAME:field=value,...`` and further settings."""
+        name, settings = parse_spec(spec)
+        return build(self.find(name, allow_path=allow_path), {**settings, **(more or {})})
+
+
+def load_class(name: str, kind: str) -> type:
+    """Run ``path.py`` and give its class; only for a name typed by the user."""
+    path, _, class_name = name.rpartition(":")
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(f"{name}: there is no file {path}, check the path of the {kind}")
+    spec = importlib.util.spec_from_file_location(f"evalstop_outside_{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{name}: {path} cannot be imported, it must be a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise UserError(f"{name}: {path} fails when run: {error!r}, mend it") from error
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        classes: Iterable[str] = (k for k, v in vars(module).items() if isinstance(v, type))
+        raise UserError(
+            f"{name}: {path} has no class {class_name!r}, {nearest(class_name, classes)}"
+        )
+    return found
