@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from evalstop.errors import UserError
 from evalstop.detectors.settings import build, name_of, nearest, parse_spec
+from evalstop.errors import UserError
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Settings: the fields of a frozen config, declared once.
 
-A detector, a scheduler or a world is a frozen dataclass whose fields are made by `setting`. What is
-written there (range, unit, choices) serves validation, the listings of the command line, the parsing
-of ``NAME:field=value`` and the search space of ``evalstop tune``.
+A detector, a scheduler or a world is a frozen dataclass whose fields are made by `setting`. What
+is written there (range, unit, choices) serves validation, the listings of the command line, the
+parsing of ``NAME:field=value`` and the search space of ``evalstop tune``.
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -25,7 +25,6 @@ import math
 import re
 import typing
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any, TypeVar
 
 from evalstop.errors import UserError
@@ -101,7 +100,7 @@ def settings_of(config: Any) -> dict[str, Any]:  # noqa: ANN401 - any config
 
 
 def spec_of(config: Any) -> str:  # noqa: ANN401 - any config
-    """Write a config as the command line reads it: ``NAME[:field=value,...]``, defaults left out."""
+    """Write a config as the command line reads it, defaults left out: ``NAME:field=value``."""
     changed = [
         f"{f.name}={write(getattr(config, f.name))}"
         for f in (dataclasses.fields(config) if dataclasses.is_dataclass(config) else ())
@@ -183,22 +182,17 @@ def build(cls: type[T], settings: Mapping[str, str]) -> T:
     """Make a config from settings written as text; `UserError` names what does not fit."""
     name = name_of(cls)
     fields = {f.name: f for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
-    values = {}
+    values, hints = {}, typing.get_type_hints(cls)
     for key, text in settings.items():
         if key not in fields:
             raise UserError(f"{name}: there is no setting {key!r}, {nearest(key, fields)}")
-        kind = _hints(cls)[key]
+        kind = hints[key]
         try:
             values[key] = _read(kind, text)
         except ValueError:
             word = getattr(kind, "__name__", str(kind))
             raise UserError(f"{name}: {key} must be of type {word}, got {text!r}") from None
     return cls(**values)
-
-
-@cache
-def _hints(cls: type) -> dict[str, Any]:
-    return typing.get_type_hints(cls)
 
 
 def _read(kind: Any, text: str) -> Any:  # noqa: ANN401 - the type of any field

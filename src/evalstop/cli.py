@@ -23,7 +23,7 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it so
+def _version(asked: bool) -> None:
     if asked:
         print(f"evalstop {__version__}")
         raise typer.Exit

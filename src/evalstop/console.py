@@ -53,12 +53,12 @@ def make_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[objec
     from rich.table import Table
     from rich.text import Text
 
-    rows = [list(row) for row in rows]
+    cells = [list(row) for row in rows]
     made = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left")
     for i, column in enumerate(columns):
-        right = bool(rows) and all(isinstance(r[i], int | float) or r[i] in ("", "-") for r in rows)
+        right = bool(cells) and all(isinstance(c[i], int | float) for c in cells)
         made.add_column(Text(column), justify="right" if right else "left")
-    for row in rows:
+    for row in cells:
         made.add_row(*(Text(_cell(c)) for c in row))
     return made
 
