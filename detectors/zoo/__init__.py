@@ -1,7 +1,26 @@
 """The zoo: one rule, one file, all of them in one explicit tuple."""
 
 from evalstop.detectors.catalogue import Catalogue
+from evalstop.detectors.zoo.always import Always
+from evalstop.detectors.zoo.drawdown import Drawdown
+from evalstop.detectors.zoo.ewma_drawdown import EwmaDrawdown
+from evalstop.detectors.zoo.fixed_progress import FixedProgress
+from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.loss_plateau import LossPlateau
+from evalstop.detectors.zoo.never import Never
+from evalstop.detectors.zoo.page_hinkley import PageHinkley
+from evalstop.detectors.zoo.patience import Patience
 
-ZOO: tuple[type, ...] = ()
+ZOO: tuple[type, ...] = (
+    KDecline,
+    Patience,
+    Drawdown,
+    EwmaDrawdown,
+    PageHinkley,
+    LossPlateau,
+    FixedProgress,
+    Never,
+    Always,
+)
 
 DETECTORS = Catalogue("detector", ZOO)

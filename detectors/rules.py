@@ -1,0 +1,104 @@
+"""The one contract of the zoo, in its two kinds.
+
+A detector is a frozen config. It gives a *statistic* after every eval: larger is more suspicious,
+``-inf`` means that it cannot judge yet. The *threshold* is outside: alarm = statistic >= threshold.
+
+- A *recursive* rule is a pure recurrence: ``init(n_runs) -> state`` and
+  ``step(state, observation) -> (state, statistic)``; the state is a NamedTuple of arrays whose
+  leading axis is the runs. Its arithmetic is elementwise, so one run and a batch agree bit for bit.
+- A *prefix* rule is a function of all scores so far: ``statistic(prefix) -> (n_runs,)`` for a
+  prefix of shape ``(n_runs, m)``. `Prefixed` gives it ``init`` and ``step``.
+
+Neither ever sees a missing value: drivers skip an eval that lacks a declared input.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+
+from evalstop.detectors.observation import FloatArray, IntArray, Observation
+from evalstop.errors import UserError
+
+# A NamedTuple of arrays, each with the runs as its leading axis. Its class differs from rule to
+# rule, which no type of Python's can say.
+State: TypeAlias = Any
+
+
+@runtime_checkable
+class RecursiveRule(Protocol):
+    """A rule that needs only its last state."""
+
+    def init(self, n_runs: int) -> State:
+        """Give the state of runs that have no eval yet."""
+
+    def step(self, state: State, observation: Observation) -> tuple[State, FloatArray]:
+        """Take one eval of every run; give the new state and the statistic ``(n_runs,)``."""
+
+
+@runtime_checkable
+class PrefixRule(Protocol):
+    """A rule that needs all scores so far."""
+
+    def statistic(self, prefix: FloatArray) -> FloatArray:
+        """Judge runs that all have `m` evals: ``(n_runs, m) -> (n_runs,)``."""
+
+
+Detector: TypeAlias = RecursiveRule | PrefixRule
+Threshold: TypeAlias = float | FloatArray
+
+
+def inputs_of(detector: Detector) -> tuple[str, ...]:
+    """Give the channels that a detector declares; the score if it says nothing."""
+    return tuple(getattr(detector, "inputs", ("score",)))
+
+
+def natural_threshold(detector: Detector) -> float | None:
+    """Give the threshold that is part of the rule's own definition (k-decline's k), if any."""
+    return cast("float | None", getattr(detector, "natural_threshold", None))
+
+
+def recursive(detector: Detector) -> RecursiveRule:
+    """Give any detector as a recursive rule."""
+    if isinstance(detector, RecursiveRule):
+        return detector
+    if isinstance(detector, PrefixRule):
+        if len(inputs_of(detector)) != 1:
+            raise UserError(f"{type(detector).__name__}: a prefix rule reads exactly one channel")
+        return Prefixed(detector)
+    raise UserError(
+        f"{type(detector).__name__} is no detector: it has neither init and step nor statistic, "
+        "see docs/add-a-detector.md"
+    )
+
+
+class PrefixState(NamedTuple):
+    """All evals so far: how many, and their values padded to a common capacity."""
+
+    n_seen: IntArray
+    history: FloatArray
+
+
+@dataclass(frozen=True)
+class Prefixed:
+    """A prefix rule as a recursive one: it keeps the history, so its state grows with the run."""
+
+    rule: PrefixRule
+
+    def init(self, n_runs: int) -> PrefixState:
+        """Start with an empty history."""
+        return PrefixState(np.zeros(n_runs, dtype=np.int64), np.zeros((n_runs, 8)))
+
+    def step(self, state: PrefixState, observation: Observation) -> tuple[PrefixState, FloatArray]:
+        """Append one eval and judge the runs, grouped by how many evals they have."""
+        n_seen, history = state.n_seen + 1, state.history.copy()
+        capacity = history.shape[1]
+        if n_seen.max(initial=0) > capacity:
+            history = np.pad(history, ((0, 0), (0, capacity)))
+        rows = np.arange(len(n_seen))
+        history[rows, state.n_seen] = next(v for v in observation if v is not None)
+        statistic = np.empty(len(n_seen))
+        for m in np.unique(n_seen):
+            group = n_seen == m
+            statistic[group] = self.rule.statistic(np.ascontiguousarray(history[group, :m]))
+        return PrefixState(n_seen, history), statistic
