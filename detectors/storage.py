@@ -26,8 +26,8 @@ def to_json(value: State) -> Any:  # noqa: ANN401 - any JSON value
 def from_json(told: Any, like: State) -> State:  # noqa: ANN401 - any JSON value
     """Read what `to_json` wrote, with the structure and types of `like`."""
     if isinstance(like, tuple):
-        parts = (from_json(told[name], part) for name, part in zip(like._fields, like, strict=True))
-        return type(like)(*parts)
+        parts = zip(_names(like), like, strict=True)
+        return type(like)(*(from_json(told[name], part) for name, part in parts))
     array = np.array(_numbers(told), dtype=like.dtype)
     return array.reshape(0, *like.shape[1:]) if array.size == 0 else array
 
