@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from evalstop.detectors.observation import CHANNELS, FloatArray, IntArray, Observation
 from evalstop.detectors.rules import Detector, State, Threshold, inputs_of, recursive
 from evalstop.detectors.scan import check_threshold, threshold_at
-from evalstop.detectors.settings import spec_of
+from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.storage import from_json, to_json, write_atomically
 from evalstop.errors import UserError
 
@@ -114,6 +114,8 @@ class Monitor:
         self._inputs = inputs_of(detector)
         self._handles: dict[str, int] = {}
         self._state: State = self._rule.init(0)
+        if not hasattr(self._state, "_fields"):
+            raise UserError(f"{name_of(detector)}: init must give a NamedTuple of arrays")
         self._books = _blank(0)
 
     @property
@@ -375,8 +377,7 @@ def _leaves(state: State) -> list[NDArray[Any]]:
 def _take(state: State, rows: Rows) -> State:
     """Give the state of some runs: views for a slice."""
     if isinstance(state, tuple):
-        parts = (_take(part, rows) for part in state)
-        return type(state)(*parts) if hasattr(state, "_fields") else tuple(parts)
+        return type(state)(*(_take(part, rows) for part in state))
     return state[rows]
 
 

@@ -111,8 +111,7 @@ def test_a_closed_pipe_is_no_error():
             text=True,
             check=False,
         )
-    assert "Traceback" not in told.stderr
-    assert told.returncode == 0
+    assert not told.stderr
 
 
 def test_an_outside_detector_by_its_file(tmp_path):

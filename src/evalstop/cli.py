@@ -3,7 +3,6 @@
 Commands import the rooms inside their functions, so that ``evalstop --help`` starts at once.
 """
 
-import os
 import sys
 from typing import Any
 
@@ -52,9 +51,6 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         error("interrupted: finished work is saved, run the same command again to go on")
         return 130
-    except BrokenPipeError:  # the reader of a pipe has left (`evalstop ... | head`)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except UserError as told:
         if debug:
             raise
