@@ -7,9 +7,12 @@ from evalstop.detectors.zoo.ewma_drawdown import EwmaDrawdown
 from evalstop.detectors.zoo.fixed_progress import FixedProgress
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.loss_plateau import LossPlateau
+from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.detectors.zoo.never import Never
 from evalstop.detectors.zoo.page_hinkley import PageHinkley
 from evalstop.detectors.zoo.patience import Patience
+from evalstop.detectors.zoo.slope_glr import SlopeGlr
+from evalstop.detectors.zoo.step_glr import StepGlr
 
 ZOO: tuple[type, ...] = (
     KDecline,
@@ -17,6 +20,9 @@ ZOO: tuple[type, ...] = (
     Drawdown,
     EwmaDrawdown,
     PageHinkley,
+    SlopeGlr,
+    StepGlr,
+    MannKendall,
     LossPlateau,
     FixedProgress,
     Never,

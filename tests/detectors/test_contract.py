@@ -127,7 +127,8 @@ def test_settings_survive_the_command_line(cls):
     rule = cls()
     name, settings = parse_spec(spec_of(rule))
     assert build(DETECTORS.find(name), settings) == rule
-    assert all(isinstance(v, int | float | str | bool | tuple) for v in settings_of(rule).values())
+    known = int | float | str | bool | tuple | None
+    assert all(isinstance(v, known) for v in settings_of(rule).values())
     assert cls.__doc__
     assert not cls.__doc__.startswith(cls.__name__ + "("), "a member says what it does"
 
