@@ -131,9 +131,9 @@ class Runs:
             found[name] = values
         return found
 
-    def usable(self, inputs: Iterable[str]) -> NDArray[np.bool_]:
+    def usable(self, inputs: Iterable[str], rows: slice = slice(None)) -> NDArray[np.bool_]:
         """Tell which evals have all of `inputs`: not padding, not missing. (n_runs, n_evals)."""
-        usable = np.arange(self.score.shape[1]) < self.n_evals[:, None]
+        usable = np.arange(self.score.shape[1]) < self.n_evals[rows, None]
         for values in self.channels(inputs).values():
-            usable &= ~np.isnan(values)
+            usable &= ~np.isnan(values[rows])
         return usable
