@@ -1,0 +1,85 @@
+"""Intervals: Wilson for independent runs, a clustered bootstrap otherwise."""
+
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalstop.detectors.observation import FloatArray, IntArray
+
+LEVEL = 0.95
+Ends = tuple[float, float]
+
+
+def wilson(hits: float, n: float, level: float = LEVEL) -> Ends:
+    """Give the Wilson score interval of a share of `n` independent runs; NaN if there are none.
+
+    References
+    ----------
+    Wilson (1927), doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> low, high = wilson(0, 10)
+    >>> round(low, 3), round(high, 3)
+    (0.0, 0.278)
+    """
+    if n == 0:
+        return np.nan, np.nan
+    z2 = NormalDist().inv_cdf(0.5 + level / 2) ** 2
+    share = hits / n
+    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+
+
+def resample(n_groups: int, n_resamples: int, seed: int) -> FloatArray:
+    """Draw groups with replacement; give how often each was drawn, ``(n_resamples, n_groups)``.
+
+    One seed gives one matrix, so that statistics of several rules are paired.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(n_groups, np.full(n_groups, 1 / max(n_groups, 1)), n_resamples)
+    return drawn.astype(np.float64)
+
+
+def percentiles(resampled: FloatArray, level: float = LEVEL) -> Ends:
+    """Give the percentile interval of resampled values; those that are NaN count for nothing."""
+    told = resampled[~np.isnan(resampled)]
+    if told.size == 0:
+        return np.nan, np.nan
+    low, high = np.quantile(told, [0.5 - level / 2, 0.5 + level / 2])
+    return float(low), float(high)
+
+
+def share_interval(
+    hits: NDArray[np.bool_],
+    among: NDArray[np.bool_],
+    groups: IntArray,
+    draws: FloatArray,
+    level: float = LEVEL,
+) -> Ends:
+    """Give the interval of the share of `hits` among the runs `among`.
+
+    Wilson if no two of these runs are in one group, otherwise the percentiles of the clustered
+    bootstrap. A share of 0 or 1 never varies in a bootstrap: there it is Wilson with as many runs
+    as there are groups, as if the runs of a group said one and the same.
+
+    Parameters
+    ----------
+    hits, among : bool array (n,)
+        Numerator (a part of `among`) and denominator.
+    groups : int array (n,)
+        Runs of one group are not independent.
+    draws : array (n_resamples, n_groups)
+        What `resample` gives.
+    """
+    n_groups = draws.shape[1]
+    whole = np.bincount(groups[among], minlength=n_groups).astype(float)
+    part = np.bincount(groups[among & hits], minlength=n_groups).astype(float)
+    n, k, occupied = whole.sum(), part.sum(), float(np.count_nonzero(whole))
+    if n == 0 or k in (0, n) or whole.max() == 1:
+        return wilson(k / n * occupied if n else 0, occupied, level)
+    wholes = draws @ whole
+    shares = np.divide(draws @ part, wholes, out=np.full(len(draws), np.nan), where=wholes > 0)
+    return percentiles(shares, level)

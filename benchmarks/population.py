@@ -1,0 +1,91 @@
+"""Runs with what their stops are scored against: made by a simulated world or from labelled curves.
+
+Detectors never see a `Population`: they see `evalstop.detectors.Runs`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evalstop.detectors.observation import FloatArray, IntArray
+from evalstop.errors import UserError
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """What scoring knows of ``n`` runs of up to ``m`` evals.
+
+    Parameters
+    ----------
+    kind : str array (n,)
+        ``hacking``: its true score falls after a peak, so that it should be stopped; ``healthy``: a
+        run of the same type that should not; any other word (``lora``, ``dpo``): another job.
+    peak : array (n,)
+        Progress of the true peak p* of hacking runs, in [0, 1]; not read for other runs.
+    progress : array (n, m)
+        Share of its training that a run has done at each eval, in [0, 1], never falling.
+    observed, true : array (n, m)
+        Score at each eval as it was measured (NaN = missing) and without noise; higher is better.
+    n_evals : int array (n,)
+        How many evals each run has; what is behind them is padding.
+    stoppable : bool array (n,)
+        Which runs may be stopped: an alarm on any other counts as none.
+    gpu_hours : array (n,)
+        GPU-time of the whole run: the weight of what a stop saves.
+    estimated : bool
+        Whether `peak` and `true` are estimates from the observed scores.
+
+    Raises
+    ------
+    UserError
+        If shapes differ, or a hacking run has no peak in [0, 1].
+    """
+
+    kind: NDArray[np.str_]
+    peak: FloatArray
+    progress: FloatArray
+    observed: FloatArray
+    true: FloatArray
+    n_evals: IntArray
+    stoppable: BoolArray
+    gpu_hours: FloatArray
+    estimated: bool = False
+
+    def __post_init__(self) -> None:
+        shape = self.observed.shape
+        if len(shape) != 2 or shape[1] == 0:
+            raise UserError(f"observed: must have shape (n_runs, n_evals), got {shape}")
+        for name in ("progress", "true"):
+            _check_shape(name, getattr(self, name), shape)
+        for name in ("kind", "peak", "n_evals", "stoppable", "gpu_hours"):
+            _check_shape(name, getattr(self, name), shape[:1])
+        peak = self.peak[self.hacking]
+        if not ((peak >= 0) & (peak <= 1)).all():
+            raise UserError("peak: every hacking run needs its peak, between 0 and 1")
+
+    def __len__(self) -> int:
+        return len(self.observed)
+
+    @property
+    def hacking(self) -> BoolArray:
+        """Which runs should be stopped: the positives."""
+        return np.equal(self.kind, "hacking")
+
+    @property
+    def healthy(self) -> BoolArray:
+        """Which runs of the same type should go on."""
+        return np.equal(self.kind, "healthy")
+
+    @property
+    def valid(self) -> BoolArray:
+        """Which evals are no padding, ``(n, m)``."""
+        valid: BoolArray = np.arange(self.observed.shape[1]) < self.n_evals[:, None]
+        return valid
+
+
+def _check_shape(name: str, values: NDArray[np.generic], shape: tuple[int, ...]) -> None:
+    if values.shape != shape:
+        raise UserError(f"{name}: has shape {values.shape}, it must have {shape}")
