@@ -1,4 +1,4 @@
-"""The best rise-then-fall least-squares fit of a curve: where was its peak, without a truth?"""
+"""The best rise-then-fall least-squares fit: where a curve without a truth had its peak."""
 
 from typing import NamedTuple
 
