@@ -32,7 +32,8 @@ from evalstop.detectors.settings import setting
 class NoiseState(NamedTuple):
     """What a recursive rule remembers to estimate the noise, ``(n_runs,)`` each.
 
-    Evals so far, the last score, the last first difference, sums of squared differences.
+    Evals so far, the last score and the last first difference (NaN before there is one), sums of
+    squared differences.
     """
 
     n_seen: FloatArray
@@ -49,21 +50,25 @@ def sigma_setting() -> Any:  # noqa: ANN401 - dataclasses.field lies about its t
 
 def no_noise(n_runs: int) -> NoiseState:
     """Start without a score."""
-    return NoiseState(*np.zeros((5, n_runs)))
+    n_seen, first, second = np.zeros((3, n_runs))
+    last, difference = np.full((2, n_runs), np.nan)
+    return NoiseState(n_seen, last, difference, first, second)
 
 
 def add_noise(state: NoiseState, score: FloatArray) -> NoiseState:
     """Take one eval."""
-    difference = np.where(state.n_seen >= 1, score - state.last, 0.0)
-    bend = np.where(state.n_seen >= 2, difference - state.difference, 0.0)
-    first, second = state.first + difference**2, state.second + bend**2
+    difference = score - state.last
+    bend = difference - state.difference
+    # fmax leaves a sum as it is while the difference is not known
+    first = np.fmax(state.first, state.first + difference**2)
+    second = np.fmax(state.second, state.second + bend**2)
     return NoiseState(state.n_seen + 1, score, difference, first, second)
 
 
 def noise_of(state: NoiseState) -> FloatArray:
     """Give the estimated sigma ``(n_runs,)``; 0 before the second eval and on constant scores."""
-    prior = state.first / (2 * np.maximum(state.n_seen - 1, 1))
-    sigma: FloatArray = np.sqrt((state.second / 6 + prior) / np.maximum(state.n_seen - 1, 1))
+    weights = np.maximum(state.n_seen - 1, 1)
+    sigma: FloatArray = np.sqrt((state.second / 6 + state.first / (2 * weights)) / weights)
     return sigma
 
 
@@ -109,4 +114,4 @@ def standardised(value: FloatArray, sigma: FloatArray | float) -> FloatArray:
     if sigma.ndim == 0:
         return value / sigma
     sigma = sigma.reshape(sigma.shape + (1,) * (value.ndim - 1))
-    return np.divide(value, sigma, out=np.zeros_like(value), where=sigma > 0)
+    return value / np.where(sigma > 0, sigma, np.inf)
