@@ -2,7 +2,9 @@
 
 from evalstop.detectors.catalogue import Catalogue
 from evalstop.detectors.zoo.always import Always
+from evalstop.detectors.zoo.cusum import Cusum
 from evalstop.detectors.zoo.drawdown import Drawdown
+from evalstop.detectors.zoo.ewma import Ewma
 from evalstop.detectors.zoo.ewma_drawdown import EwmaDrawdown
 from evalstop.detectors.zoo.fixed_progress import FixedProgress
 from evalstop.detectors.zoo.k_decline import KDecline
@@ -11,6 +13,7 @@ from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.detectors.zoo.never import Never
 from evalstop.detectors.zoo.page_hinkley import PageHinkley
 from evalstop.detectors.zoo.patience import Patience
+from evalstop.detectors.zoo.shiryaev_roberts import ShiryaevRoberts
 from evalstop.detectors.zoo.slope_glr import SlopeGlr
 from evalstop.detectors.zoo.step_glr import StepGlr
 
@@ -20,6 +23,9 @@ ZOO: tuple[type, ...] = (
     Drawdown,
     EwmaDrawdown,
     PageHinkley,
+    Cusum,
+    Ewma,
+    ShiryaevRoberts,
     SlopeGlr,
     StepGlr,
     MannKendall,
