@@ -62,8 +62,8 @@ def share_interval(
     """Give the interval of the share of `hits` among the runs `among`.
 
     Wilson if no two of these runs are in one group, otherwise the percentiles of the clustered
-    bootstrap. A share of 0 or 1 never varies in a bootstrap: there it is Wilson with as many runs
-    as there are groups, as if the runs of a group said one and the same.
+    bootstrap. Where this never varies (a share of 0 or 1, a single group) it would pretend to be
+    sure: there it is Wilson with as many runs as groups, as if all of a group said the same.
 
     Parameters
     ----------
@@ -77,9 +77,12 @@ def share_interval(
     n_groups = draws.shape[1]
     whole = np.bincount(groups[among], minlength=n_groups).astype(float)
     part = np.bincount(groups[among & hits], minlength=n_groups).astype(float)
-    n, k, occupied = whole.sum(), part.sum(), float(np.count_nonzero(whole))
-    if n == 0 or k in (0, n) or whole.max() == 1:
-        return wilson(k / n * occupied if n else 0, occupied, level)
-    wholes = draws @ whole
-    shares = np.divide(draws @ part, wholes, out=np.full(len(draws), np.nan), where=wholes > 0)
-    return percentiles(shares, level)
+    occupied = float(np.count_nonzero(whole))
+    if whole.max(initial=0) > 1:
+        wholes = draws @ whole
+        shares = np.divide(draws @ part, wholes, out=np.full(len(draws), np.nan), where=wholes > 0)
+        low, high = percentiles(shares, level)
+        if low < high:
+            return low, high
+    share = part.sum() / max(whole.sum(), 1)
+    return wilson(share * occupied, occupied, level)

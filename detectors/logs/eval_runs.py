@@ -1,0 +1,99 @@
+"""Eval curves as a detector sees them: direction applied, the other channels put at each eval."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evalstop.detectors.logs.curve import Curve, Reading
+from evalstop.detectors.observation import FloatArray, Runs
+from evalstop.errors import UserError
+
+_ROLES = {"loss": "train_loss", "proxy": "proxy_reward", "kl": "kl"}
+
+
+@dataclass(frozen=True, eq=False)
+class EvalRuns:
+    """Eval curves, and the same as runs for a detector, in one order.
+
+    Parameters
+    ----------
+    curves : tuple of Curve
+        One for each eval metric of each run.
+    runs : Runs
+        Their scores, higher is better, with step, progress and the channels that some run logs.
+    derived_progress : bool
+        Nobody logged a progress: it is step / last step, which is right for runs that are over.
+    """
+
+    curves: tuple[Curve, ...]
+    runs: Runs
+    derived_progress: bool
+
+
+def eval_runs(reading: Reading) -> EvalRuns:
+    """Turn what was read into runs for a detector: each eval metric of a run is one of them.
+
+    Training loss, proxy reward, KL and progress are the last values logged at or before each eval.
+
+    Raises
+    ------
+    UserError
+        If there is no eval curve, or the direction of one is unknown.
+    """
+    curves = tuple(c for c in reading.curves if c.role == "eval" and len(c.steps))
+    if not curves:
+        raise UserError("no eval curve found: name the metric that is one with --metric")
+    _require_directions(curves)
+    logged: dict[tuple[str, str], list[Curve]] = {}
+    for curve in reading.curves:
+        logged.setdefault((curve.source, curve.run), []).append(curve)
+    mates = [logged[c.source, c.run] for c in curves]
+
+    channels = {"step": [c.steps for c in curves]}
+    for channel in (*_ROLES, "progress"):
+        found = [_find(channel, series) for series in mates]
+        if any(found):
+            channels[channel] = [_at_evals(c, s) for c, s in zip(curves, found, strict=True)]
+    derived = "progress" not in channels
+    if derived:
+        channels["progress"] = [_progress(c, s) for c, s in zip(curves, mates, strict=True)]
+    for curve, progress in zip(curves, channels["progress"], strict=True):
+        if ((progress < 0) | (progress > 1)).any():
+            raise UserError(f"{curve.run}: its progress must be a share between 0 and 1")
+    scores = [c.values if c.higher_is_better else -c.values for c in curves]
+    return EvalRuns(curves, Runs.of(scores, **channels), derived)
+
+
+def _require_directions(curves: Sequence[Curve]) -> None:
+    unknown = sorted({c.metric for c in curves if c.higher_is_better is None})
+    if unknown:
+        more = f" (and {len(unknown) - 1} more)" if len(unknown) > 1 else ""
+        raise UserError(
+            f"{unknown[0]}{more}: the log does not tell which way this metric is better, "
+            f"add --direction {unknown[0]}=higher (or lower)"
+        )
+
+
+def _find(channel: str, series: Sequence[Curve]) -> Curve | None:
+    """Give the series of a run that is a channel."""
+    if channel == "progress":
+        return next((s for s in series if s.role == "signal" and s.metric == "progress"), None)
+    return next((s for s in series if s.role == _ROLES[channel]), None)
+
+
+def _at_evals(curve: Curve, series: Curve | None) -> FloatArray:
+    """Give the last value of a series at or before each eval; NaN where there is none yet."""
+    if series is None or not len(series.steps):
+        return np.full(len(curve.steps), np.nan)
+    last = np.searchsorted(series.steps, curve.steps, side="right") - 1
+    return np.where(last >= 0, series.values[last], np.nan)
+
+
+def _progress(curve: Curve, series: Sequence[Curve]) -> FloatArray:
+    """Give step / last step of the run; where steps tell nothing, the share of its evals."""
+    last = max(s.steps[-1] for s in series if len(s.steps))
+    if last <= 0 or curve.steps[0] < 0:
+        return np.arange(1, len(curve.steps) + 1) / len(curve.steps)
+    progress: FloatArray = curve.steps / last
+    return progress
