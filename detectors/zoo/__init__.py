@@ -7,6 +7,8 @@ from evalstop.detectors.zoo.drawdown import Drawdown
 from evalstop.detectors.zoo.ewma import Ewma
 from evalstop.detectors.zoo.ewma_drawdown import EwmaDrawdown
 from evalstop.detectors.zoo.fixed_progress import FixedProgress
+from evalstop.detectors.zoo.fused import Fused
+from evalstop.detectors.zoo.gao_fit import GaoFit
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.loss_plateau import LossPlateau
 from evalstop.detectors.zoo.mann_kendall import MannKendall
@@ -16,6 +18,7 @@ from evalstop.detectors.zoo.patience import Patience
 from evalstop.detectors.zoo.shiryaev_roberts import ShiryaevRoberts
 from evalstop.detectors.zoo.slope_glr import SlopeGlr
 from evalstop.detectors.zoo.step_glr import StepGlr
+from evalstop.detectors.zoo.unimodal_glr import UnimodalGlr
 
 ZOO: tuple[type, ...] = (
     KDecline,
@@ -29,6 +32,9 @@ ZOO: tuple[type, ...] = (
     SlopeGlr,
     StepGlr,
     MannKendall,
+    UnimodalGlr,
+    GaoFit,
+    Fused,
     LossPlateau,
     FixedProgress,
     Never,

@@ -1,13 +1,13 @@
 """Mann-Kendall scan: the most significant run of ranks downwards that ends now.
 
 For a window of the last m evals, ``S[m]`` is the number of its pairs that rise minus the number
-that fall. The statistic is the largest, over m = 2..t, of
+that fall. The statistic is the largest, over m = 3..t, of
 
     -S[m] / sqrt(m (m - 1) (2 m + 5) / 18)
 
 It uses only the order of the scores: no noise level, no scale, no outlier can mislead it, and on
-flat independent noise its law is known exactly. Equal scores count as no pair; their number does
-not lower the denominator, which keeps the statistic on the safe side.
+flat independent noise its law is the same whatever the noise. A pair of equal scores neither rises
+nor falls; the denominator is that of distinct scores, so ties err on the safe side.
 
 Where it fails: a few evals cannot be very significant (m evals have m! orders), so on short runs it
 answers late; it takes few distinct values, so a false-alarm budget is not met exactly.
@@ -44,11 +44,11 @@ class MannKendall:
     def statistic(self, prefix: FloatArray) -> FloatArray:
         """Scale the S of every window."""
         n_runs, n_evals = prefix.shape
-        if n_evals < 2:
+        if n_evals < 3:
             return np.full(n_runs, -np.inf)
-        m = np.arange(2.0, n_evals + 1)
+        m = np.arange(3.0, n_evals + 1)
         sd = np.sqrt(m * (m - 1) * (2 * m + 5) / 18)
-        highest: FloatArray = (-rises_minus_falls(prefix)[:, 1:] / sd).max(axis=1)
+        highest: FloatArray = (-rises_minus_falls(prefix)[:, 2:] / sd).max(axis=1)
         return highest
 
 
