@@ -2,6 +2,7 @@
 
 from evalstop.detectors.catalogue import Catalogue
 from evalstop.detectors.zoo.always import Always
+from evalstop.detectors.zoo.bocpd import Bocpd
 from evalstop.detectors.zoo.cusum import Cusum
 from evalstop.detectors.zoo.drawdown import Drawdown
 from evalstop.detectors.zoo.ewma import Ewma
@@ -29,6 +30,7 @@ ZOO: tuple[type, ...] = (
     Cusum,
     Ewma,
     ShiryaevRoberts,
+    Bocpd,
     SlopeGlr,
     StepGlr,
     MannKendall,
