@@ -112,9 +112,14 @@ def _rank(n: IntArray, fpr: float) -> IntArray:
 
 
 def _whole(largest: FloatArray) -> bool:
-    """Tell whether a statistic counts (k-decline): then the next value is one more."""
+    """Tell whether a statistic counts (k-decline): then the next value is one more.
+
+    Where all are 0 it may as well be a drawdown of runs that never fell: the next float is right
+    for both.
+    """
     told = largest[np.isfinite(largest)]
-    return bool(told.size and (told == np.round(told)).all())
+    counts = (told == np.round(told)) & (told >= 0)
+    return bool(counts.all() and told.max(initial=0) > 0)
 
 
 def _above(value: FloatArray, whole: bool) -> FloatArray:
