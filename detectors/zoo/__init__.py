@@ -5,6 +5,8 @@ from evalstop.detectors.zoo.always import Always
 from evalstop.detectors.zoo.bocpd import Bocpd
 from evalstop.detectors.zoo.cusum import Cusum
 from evalstop.detectors.zoo.drawdown import Drawdown
+from evalstop.detectors.zoo.e_detector import EDetector
+from evalstop.detectors.zoo.e_process import EProcess
 from evalstop.detectors.zoo.ewma import Ewma
 from evalstop.detectors.zoo.ewma_drawdown import EwmaDrawdown
 from evalstop.detectors.zoo.fixed_progress import FixedProgress
@@ -37,6 +39,8 @@ ZOO: tuple[type, ...] = (
     UnimodalGlr,
     GaoFit,
     Fused,
+    EProcess,
+    EDetector,
     LossPlateau,
     FixedProgress,
     Never,
