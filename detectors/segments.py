@@ -11,6 +11,7 @@ Adams & MacKay (2007), "Bayesian online changepoint detection", arXiv:0710.3742;
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class SegmentModel:
         """
         m = min(longest, self.max_length) + 1
         log_p, mu, beta, before = (part[:m] for part in segments)
-        kappa, alpha, constant = self._tables(m)
+        kappa, alpha, constant = tables(self, m)
         deviation = x - mu
         new_beta = beta + kappa / (2 * (kappa + 1)) * deviation**2
         # the density of Student's t with 2 alpha degrees of freedom
@@ -94,7 +95,7 @@ class SegmentModel:
 
         ``(n_runs,)``; ``-inf`` if there is no segment before for any length.
         """
-        kappa, alpha, _ = self._tables(len(grown.log_p) + 1)
+        kappa, alpha, _ = tables(self, len(grown.log_p) + 1)
         # the mean is Student's t about mu with variance of order beta / (alpha kappa)
         gap = (grown.before - grown.mu) * np.sqrt(kappa[1:] / (2 * grown.beta))
         p = np.exp(grown.log_p)
@@ -119,14 +120,16 @@ class SegmentModel:
         parts = zip(grown, merged, strict=True)
         return Segments(*(np.concatenate([part[:-2], both[None]]) for part, both in parts))
 
-    def _tables(self, m: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Give kappa, alpha and the density's constant for lengths 0..m-1, as columns."""
-        from scipy.special import gammaln
 
-        length = np.arange(float(m))[:, None]
-        kappa, alpha = self.kappa + length, self.alpha + length / 2
-        gammas: FloatArray = gammaln(alpha + 0.5) - gammaln(alpha)
-        return kappa, alpha, gammas - np.log(2 * np.pi * (kappa + 1) / kappa) / 2
+@lru_cache(64)
+def tables(model: SegmentModel, m: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Give kappa, alpha and the constant of the density for lengths 0..m-1, as columns."""
+    from scipy.special import gammaln
+
+    length = np.arange(float(m))[:, None]
+    kappa, alpha = model.kappa + length, model.alpha + length / 2
+    gammas: FloatArray = gammaln(alpha + 0.5) - gammaln(alpha)
+    return kappa, alpha, gammas - np.log(2 * np.pi * (kappa + 1) / kappa) / 2
 
 
 def total(rows: FloatArray) -> FloatArray:

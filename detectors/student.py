@@ -42,10 +42,10 @@ def student_cdf(df: FloatArray, scaled: FloatArray) -> FloatArray:
         cos2 = 1 / (1 + x**2)
         n_terms = df[rows] // 2
         term, total = np.ones_like(x), np.zeros_like(x)
-        for j in range(int(n_terms.max(initial=0))):
-            more = np.searchsorted(n_terms, j, side="right")
-            total[more:] += term[more:]
-            term[more:] *= cos2[more:] * (2 * j + 1 + odd) / (2 * j + 2 + odd)
+        steps = np.arange(n_terms.max(initial=0))
+        for j, more in enumerate(np.searchsorted(n_terms, steps, side="right")):
+            total[more:] += term[more:]  # rows that have a j-th term
+            term[more:] *= cos2[more:] * ((2 * j + 1 + odd) / (2 * j + 2 + odd))
         if odd:
             cdf[rows] = 0.5 + (np.arctan(x) + x * cos2 * total) / np.pi
         else:

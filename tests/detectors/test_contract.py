@@ -33,8 +33,7 @@ VARIANTS = (
     "ewma:target=running-mean,sided=two,weight=1",
     "ewma:target=given,limits=exact,sided=two",
     "shiryaev-roberts:on=levels",
-    "bocpd:max_run_length=3,alpha=1.3",
-    "bocpd:mean=0.5,sigma=0.1",
+    "bocpd:max_run_length=3,alpha=1.3,mean=0.5,sigma=0.1",
     "shiryaev-roberts:on=levels,target=given,sigma=0.1",
 )
 
