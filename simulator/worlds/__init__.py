@@ -45,16 +45,28 @@ WORLDS: tuple[type[World], ...] = (
 
 CATALOGUE = Catalogue("world", WORLDS)
 
+__all__ = ["CATALOGUE", "WORLDS", "World", "build_world"]
 
-def build_world(spec: str, *, allow_path: bool = False) -> World:
+
+def build_world(spec: str, more: dict[str, str] | None = None, *, outside: bool = False) -> World:
     """Make a world from ``NAME:field=value,...``.
+
+    Parameters
+    ----------
+    spec : str
+        Name of a member, or ``path.py:Class``, with settings.
+    more : dict, optional
+        Further settings.
+    outside : bool
+        Whether the user typed it, so that a file may be run.
 
     Raises
     ------
     UserError
-        If there is no such world or setting, naming the nearest known one.
+        If there is no such world or setting, naming the nearest known one, or the class is no
+        world.
     """
-    world = CATALOGUE.build(spec, allow_path=allow_path)
+    world = CATALOGUE.build(spec, more=more, allow_path=outside)
     if not isinstance(world, World):
-        raise UserError(f"{spec}: it is no world, derive it from evalstop's World")
+        raise UserError(f"world {spec}: it is no subclass of evalstop's World, be one")
     return world

@@ -14,7 +14,7 @@ from evalstop.simulator.worlds.world import Shapes, World, between
 
 @dataclass(frozen=True)
 class GaoLaw(World):
-    """Gao's RL law, z (1 - ln z) with z = p/p*, in all runs; healthy ones end before their peak.
+    """Gao's RL law z (1 - ln z), z = p/p*, in all runs; healthy ones end before their peak.
 
     Hacking runs peak at .2 to .6 of the run, healthy ones would at 1 to 2 times its length: this
     world is about the law, and **the law leaks some of the label before the peak** (a run bends the

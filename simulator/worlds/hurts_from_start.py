@@ -13,7 +13,7 @@ from evalstop.simulator.worlds.rise_fall import RiseFall
 
 @dataclass(frozen=True)
 class HurtsFromStart(RiseFall):
-    """Hacking runs fall from the very start: their true peak is at progress 0, no rise precedes it.
+    """Hacking runs fall from the very start: their true peak is at progress 0.
 
     All runs start at half of their gain; healthy ones rise from there. There is no time before the
     peak in which a label could leak.

@@ -8,7 +8,7 @@ from evalstop.simulator.worlds.rise_fall import RiseFall
 
 @dataclass(frozen=True)
 class Paper(RiseFall):
-    """Fitted to EvalStop's tables, not disclosed by its authors: 8 evals, exponential rise.
+    """EvalStop's 8 evals; fitted, not disclosed by the authors: exponential rise, smooth peak.
 
     Healthy ``(1 - e^(-c p)) / (1 - e^-c)``, c ~ U(1.7, 3.65); hacking the same up to p* ~ U(.55,
     .75), then x(p*) [1 - (1 - e) u^2], u the share of the time after the peak, e ~ U(.45, .65). The

@@ -14,7 +14,7 @@ from evalstop.simulator.worlds.world import Shapes, World, between
 
 @dataclass(frozen=True)
 class PaperN6(World):
-    """A second fit to EvalStop's tables, not disclosed by its authors: 6 evals, straight falls.
+    """EvalStop's other fit; fitted, not disclosed by the authors: 6 evals, straight fall.
 
     Healthy ``(1 - e^(-c p)) / (1 - e^-c)``, c ~ U(2.8, 3.2). Hacking runs have a law of their own:
     ``(1 - e^(-3 p/p*)) / (1 - e^-3)`` up to p* ~ U(.55, .75), then a straight fall to e ~ U(.45,

@@ -14,7 +14,7 @@ from evalstop.simulator.worlds.world import Shapes, World, between
 
 @dataclass(frozen=True)
 class Plateau(World):
-    """All runs rise by Gao's RL law to its peak; there hacking runs turn, healthy ones stay flat.
+    """Gao's RL law up to its peak, where hacking runs turn down and healthy ones stay flat.
 
     The law is z (1 - ln z), z = p/p*, in units of the peak, p* ~ U(.4, .7) in both: the later the
     peak, the shallower the fall. The law before the peak is the same, so nothing leaks early.

@@ -13,7 +13,7 @@ from evalstop.simulator.worlds.world import between
 
 @dataclass(frozen=True)
 class PlateauThenDecline(RiseFall):
-    """All runs converge early and stay flat; hacking runs fall from the end of their plateau on.
+    """All runs converge early and stay flat; hacking runs fall after a while.
 
     The true peak is the last moment of the plateau. The law before it is the same in both.
 
