@@ -99,14 +99,6 @@ def join(
         replace(job, type=str(kind), evals=schedules[n])
         for job, kind, n in zip(jobs, known.kind, runs.n_evals.tolist(), strict=True)
     ]
-    told = [
-        replace(truth, loss_rate=rate, hacking=hacks, peak=peak if hacks else 1.0)
-        for truth, rate, hacks, peak in zip(
-            truths,
-            known.loss_rate.tolist(),
-            known.hacking.tolist(),
-            known.peak.tolist(),
-            strict=True,
-        )
-    ]
+    rates = known.loss_rate.tolist()
+    told = [replace(truth, loss_rate=rate) for truth, rate in zip(truths, rates, strict=True)]
     return Scenario(Workload(typed, told, notes), population)
