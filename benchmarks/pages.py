@@ -1,0 +1,53 @@
+"""Pages: HTML that needs nothing but itself, from the templates beside this file."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from evalstop import __version__
+
+
+def known(value: float) -> str:
+    """Give a number for sorting, "" where there is none."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def percent(share: float, sign: bool = True) -> str:
+    """Write a share in percent: two digits, one decimal below 10 %.
+
+    >>> percent(0.2243), percent(0.015), percent(1.0), percent(float("nan"))
+    ('22 %', '1.5 %', '100 %', '-')
+    """
+    if math.isnan(share):
+        return "-"
+    text = f"{100 * share:.1f}" if 0 < share < 0.0995 else f"{100 * share:.0f}"
+    return f"{text} %" if sign else text
+
+
+def number(value: float) -> str:
+    """Write a number with at most four digits."""
+    if math.isnan(value):
+        return "-"
+    return "∞" if math.isinf(value) else f"{value:.4g}"
+
+
+def decimals(value: float) -> str:
+    """Write a number with two decimals."""
+    return "-" if math.isnan(value) else f"{value:.2f}"
+
+
+def page(template: str, **told: Any) -> str:  # noqa: ANN401 - whatever a template shows
+    """Fill a template; text is escaped, figures are passed as `markupsafe.Markup`."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for rule in (known, percent, number, decimals):
+        environment.filters[rule.__name__] = rule
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    return environment.get_template(template).render(version=__version__, **told)
