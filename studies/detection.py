@@ -1,0 +1,177 @@
+"""Detection studies: detectors on populations of runs of a world, without a cluster.
+
+A cell is one detector at one threshold on `runs` jobs of a world. Matched thresholds come from as
+many healthy runs of the same world, drawn apart.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from evalstop.benchmarks import population as scored
+from evalstop.benchmarks.matched import largest_statistics
+from evalstop.benchmarks.outcomes import outcomes
+from evalstop.benchmarks.roc import area, roc
+from evalstop.benchmarks.scores import Scores, score_outcomes
+from evalstop.detectors import DETECTORS, first_alarm, scan
+from evalstop.detectors.observation import FloatArray
+from evalstop.detectors.rules import Detector
+from evalstop.detectors.settings import check_settings, setting, spec_of
+from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.simulator.truth import Population
+from evalstop.simulator.worlds import build_world
+from evalstop.simulator.worlds.world import World
+from evalstop.studies.grid import Kind, Parts
+from evalstop.studies.study import Study
+from evalstop.studies.thresholds import THRESHOLDS, Threshold
+
+# False-positive rates (in 1/1000, among healthy runs) at which the ROC is kept.
+PERMILLES = (1, 2, 5, 10, 15, 20, 30, 50, 100, 200, 300, 500)
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """How many jobs there are, and of which types.
+
+    Parameters
+    ----------
+    runs : int
+        Number of jobs, at least 1.
+    rlhf_share : float
+        Share of RLHF jobs, in [0, 1]; the others are LoRA and DPO, which may not be stopped.
+    """
+
+    name: ClassVar[str] = "jobs"
+    runs: int = setting(2000, low=1, doc="number of jobs")
+    rlhf_share: float = setting(0.8, low=0, high=1, doc="share of RLHF jobs")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """The runs of one cell and its compared ones; statistics are kept for the next threshold."""
+
+    population: Population
+    calibration: Population
+    scored: scored.Population
+    stoppable: float
+    _statistics: dict[tuple[str, bool], FloatArray] = field(default_factory=dict)
+
+    def statistics(self, detector: Detector, *, calibration: bool = False) -> FloatArray:
+        """Scan the runs, or those that thresholds are calibrated on."""
+        key = (spec_of(detector), calibration)
+        if key not in self._statistics:
+            runs = self.calibration.runs if calibration else self.population.runs
+            self._statistics[key] = scan(detector, runs)
+        return self._statistics[key]
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Jobs of a world, and as many healthy runs to calibrate on."""
+
+    world: World
+    jobs: Jobs
+
+    def make(self, seeds: np.random.SeedSequence) -> Drawn:
+        """Draw both; those of the calibration have a seed of their own."""
+        ours, theirs = (np.random.default_rng(s) for s in seeds.spawn(2))
+        n, share, hacking = self.jobs.runs, self.jobs.rlhf_share, self.world.hacking
+        dice = ours.random(n)
+        rlhf = dice < share
+        kinds = np.where(rlhf, "RLHF", np.where(dice < (1 + share) / 2, "LoRA", "DPO"))
+        population = self.world.draw(ours, kinds, rlhf & (ours.random(n) < hacking))
+        healthy = self.world.draw(theirs, np.full(n, "RLHF"), np.zeros(n, dtype=np.bool_))
+        negative = 1 - share * hacking
+        stoppable = share * (1 - hacking) / negative if negative else 0.0
+        return Drawn(population, healthy, as_scored(population), stoppable)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A detector at a threshold."""
+
+    detector: Detector
+    threshold: Threshold
+
+    def measure(self, drawn: Drawn) -> Mapping[str, float]:
+        """Score its alarms, and its statistic at every other threshold."""
+        runs, counts = drawn.population.runs, self.threshold.last
+
+        def largest_healthy() -> FloatArray:
+            statistics = drawn.statistics(self.detector, calibration=True)
+            n_evals = drawn.calibration.runs.n_evals
+            return largest_statistics(statistics, n_evals, last_counts=counts)
+
+        threshold = self.threshold.value(self.detector, largest_healthy, drawn.stoppable)
+        statistics = drawn.statistics(self.detector)
+        alarms = first_alarm(statistics, threshold)
+        if not counts:
+            alarms = np.where(alarms == runs.n_evals - 1, -1, alarms)
+        k_back = self.detector.k if isinstance(self.detector, KDecline) else None
+        scores = score_outcomes(drawn.scored, outcomes(drawn.scored, alarms, k_back))
+
+        largest = largest_statistics(statistics, runs.n_evals, last_counts=counts)
+        rlhf = drawn.scored.stoppable
+        curve = roc(largest[rlhf], drawn.scored.hacking[rlhf])
+        tpr = np.full(len(PERMILLES), np.nan)
+        if not curve.degenerate:
+            tpr = np.interp(np.array(PERMILLES) / 1000, curve.fpr, curve.tpr)
+        return (
+            scores._asdict()
+            | {"threshold": threshold, "auc": area(curve), "pauc_05": area(curve, 0.05)}
+            | dict(zip(ROC_SCORES, tpr.tolist(), strict=True))
+        )
+
+
+ROC_SCORES = tuple(f"tpr_at_fpr_{permille:03d}" for permille in PERMILLES)
+
+
+def as_scored(population: Population) -> scored.Population:
+    """Give simulated runs as the scores take them; only RLHF runs may be stopped."""
+    runs, truth = population.runs, population.truth
+    rlhf = np.equal(truth.kind, "RLHF")
+    kind = np.where(
+        truth.hacking, "hacking", np.where(rlhf, "healthy", np.strings.lower(truth.kind))
+    )
+    assert runs.progress is not None
+    return scored.Population(
+        kind=kind,
+        peak=truth.peak,
+        progress=runs.progress,
+        observed=runs.score,
+        true=truth.true_score,
+        n_evals=runs.n_evals,
+        stoppable=rlhf,
+        gpu_hours=np.ones(len(runs)),
+    )
+
+
+def _options(study: Study) -> Mapping[str, list[Any]]:
+    return {
+        "world": [build_world(spec) for spec in study.worlds],
+        "jobs": [Jobs(runs=study.runs)],
+        "detector": [DETECTORS.build(spec) for spec in study.detectors],
+        "threshold": [THRESHOLDS.build(spec) for spec in study.thresholds],
+    }
+
+
+def _assemble(parts: Parts) -> tuple[Detection, Judged] | None:
+    if not parts["threshold"].fits(parts["detector"]):
+        return None
+    return (
+        Detection(parts["world"], parts["jobs"]),
+        Judged(parts["detector"], parts["threshold"]),
+    )
+
+
+DETECTION = Kind(
+    options=_options,
+    assemble=_assemble,
+    scores=(*Scores._fields, "threshold", "auc", "pauc_05", *ROC_SCORES),
+    shown=("recall_before_last", "fpr_healthy", "saved", "premature"),
+)
