@@ -43,14 +43,14 @@ def _numbers(told: Any) -> Any:  # noqa: ANN401 - nested lists
     return float(told) if isinstance(told, str) else told
 
 
-def write_atomically(path: str | Path, text: str) -> None:
-    """Write a text file under a temporary name, then put it in place in one step."""
+def write_atomically(path: str | Path, content: str | bytes) -> None:
+    """Write a file under a temporary name, then put it in place in one step; text as UTF-8."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         Path(temporary).replace(path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
