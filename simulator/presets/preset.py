@@ -7,13 +7,7 @@ import numpy as np
 
 from evalstop.detectors.settings import check_settings, setting
 from evalstop.simulator.job import Job, Truth
-from evalstop.simulator.presets.scenario import (
-    Scenario,
-    draw_hacking,
-    draw_kinds,
-    join,
-    streams,
-)
+from evalstop.simulator.presets.scenario import Scenario, Streams, draw_runs, draw_types, join
 from evalstop.simulator.truth import StrArray
 from evalstop.simulator.worlds import build_world
 from evalstop.simulator.worlds.world import World
@@ -58,10 +52,12 @@ class Preset:
     gpus: int = setting(64, low=8, doc="GPUs of the cluster")
     jobs: int = setting(500, low=1, doc="jobs to submit")
     rlhf_share: float = setting(0.8, low=0, high=1, doc="share of RLHF jobs")
-    load: float = setting(1.07, low=1e-6, doc="offered load")
-    hours_sd: float = setting(0.9, low=0, doc="sd of the logarithm of a job's hours")
-    estimate_sd: float = setting(0.3, low=0, doc="sd of the logarithm of estimated over true hours")
-    overhead: float = setting(120.0, low=0, unit="s", doc="what a resumed job pays")
+    load: float = setting(1.07, low=1e-3, high=1e3, doc="offered load")
+    hours_sd: float = setting(0.9, low=0, high=5, doc="sd of the logarithm of a job's hours")
+    estimate_sd: float = setting(
+        0.3, low=0, high=5, doc="sd of the logarithm of estimated over true hours"
+    )
+    overhead: float = setting(120.0, low=0, high=1e9, unit="s", doc="what a resumed job pays")
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -87,22 +83,20 @@ class Preset:
         world : World, optional
             Source of the runs instead of the preset's own.
         """
-        world = world or build_world(self.world)
-        arrivals, labels, curves = streams(seed)
-        dice = labels.random((2, self.jobs))
-        kinds = draw_kinds(dice[0], self.rlhf_share)
-        population = world.draw(curves, kinds, draw_hacking(dice[1], kinds, world.hacking))
-        return join(*self._jobs(arrivals, kinds), population)
+        random = Streams.of(seed)
+        types = draw_types(random.types, self.jobs, self.rlhf_share)
+        runs = draw_runs(world or build_world(self.world), types, random)
+        return join(*self._jobs(random.jobs, types), runs)
 
-    def _jobs(self, rng: np.random.Generator, kinds: StrArray) -> tuple[list[Job], list[Truth]]:
+    def _jobs(self, rng: np.random.Generator, types: StrArray) -> tuple[list[Job], list[Truth]]:
         """Draw submit times, GPUs, hours and estimates."""
-        n = len(kinds)
+        n = len(types)
         gap = self.expected_gpu_seconds() / (self.load * self.gpus)
         submit = np.cumsum(gap * rng.standard_exponential(n))
         dice = rng.random(n)
         gpus, seconds = np.empty(n, dtype=np.int64), np.empty(n)
         for kind, demands in GPU_DEMANDS.items():
-            rows = kinds == kind
+            rows = types == kind
             gpus[rows] = np.array(demands)[(dice[rows] * len(demands)).astype(np.int64)]
             seconds[rows] = MEDIAN_HOURS[kind] * HOUR
         duration = seconds * np.exp(self.hours_sd * rng.standard_normal(n))
@@ -125,5 +119,7 @@ class HeadOfLine(Preset):
     """For schedulers whose head of line blocks; fitted, not disclosed by the authors."""
 
     name: ClassVar[str] = "paper-head-of-line"
-    load: float = setting(1.0, low=1e-6, doc="offered load")
-    estimate_sd: float = setting(0.2, low=0, doc="sd of the logarithm of estimated over true hours")
+    load: float = setting(1.0, low=1e-3, high=1e3, doc="offered load")
+    estimate_sd: float = setting(
+        0.2, low=0, high=5, doc="sd of the logarithm of estimated over true hours"
+    )

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from evalstop.detectors.observation import FloatArray
 from evalstop.errors import UserError
 from evalstop.simulator.job import Job, Truth, Workload
-from evalstop.simulator.truth import BoolArray, Population, StrArray
-from evalstop.simulator.worlds.world import World
-
-# Of a random seed, in this order: what is drawn for the jobs, their labels and their curves.
-STREAMS = 3
+from evalstop.simulator.truth import Population, StrArray
+from evalstop.simulator.worlds.world import KINDS, World
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,30 +28,42 @@ class Scenario:
     population: Population
 
 
-def streams(seed: int) -> list[np.random.Generator]:
-    """Give independent generators for the jobs, the labels and the curves of one seed.
+class Streams(NamedTuple):
+    """Independent random numbers of one seed for what may be changed apart.
 
-    So a change of world or of label shares leaves the jobs as they are, and compared runs differ in
-    nothing else.
+    A change of world or of a share leaves the jobs as they are, so compared runs differ in nothing
+    else.
     """
-    return [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(STREAMS)]
+
+    jobs: np.random.Generator
+    types: np.random.Generator
+    labels: np.random.Generator
+    curves: np.random.Generator
+
+    @classmethod
+    def of(cls, seed: int) -> "Streams":
+        """Split a seed."""
+        children = np.random.SeedSequence(seed).spawn(len(cls._fields))
+        return cls(*(np.random.default_rng(child) for child in children))
 
 
-def draw_kinds(dice: FloatArray, rlhf_share: float) -> StrArray:
-    """Turn numbers uniform in [0, 1) into job types; what is not RLHF is half LoRA, half DPO."""
-    bounds = np.array([rlhf_share, (1 + rlhf_share) / 2])
-    kinds: StrArray = np.array(["RLHF", "LoRA", "DPO"])[np.searchsorted(bounds, dice, side="right")]
-    return kinds
+def draw_types(rng: np.random.Generator, n_jobs: int, rlhf_share: float) -> StrArray:
+    """Draw job types: a share of RLHF, half of the rest LoRA, half DPO."""
+    bounds = (rlhf_share, (1 + rlhf_share) / 2)
+    types: StrArray = np.array(KINDS)[np.searchsorted(bounds, rng.random(n_jobs), side="right")]
+    return types
 
 
-def draw_hacking(dice: FloatArray, kinds: StrArray, share: float) -> BoolArray:
-    """Turn numbers uniform in [0, 1) into labels: a share of the RLHF jobs is hacking."""
-    hacking: BoolArray = (kinds == "RLHF") & (dice < share)
-    return hacking
+def draw_runs(world: World, types: StrArray, random: Streams) -> Population:
+    """Draw the run behind each job; the world's share of the RLHF jobs is hacking."""
+    hacking = (types == "RLHF") & (random.labels.random(len(types)) < world.hacking)
+    return world.draw(random.curves, types, hacking)
 
 
-def overlay(workload: Workload, world: World, rlhf_share: float, seed: int) -> Scenario:
-    """Give the jobs of a trace random types and runs of a world.
+def overlay(
+    workload: Workload, world: World, seed: int, rlhf_share: float | None = None
+) -> Scenario:
+    """Give the jobs of a trace runs of a world.
 
     Parameters
     ----------
@@ -62,22 +71,31 @@ def overlay(workload: Workload, world: World, rlhf_share: float, seed: int) -> S
         Jobs whose submit times, GPUs, durations and estimates stay as they are.
     world : World
         Source of the runs; its `hacking` is the share of hacking jobs among RLHF jobs.
-    rlhf_share : float
-        Share of RLHF jobs, in [0, 1]; half of the rest is LoRA, half DPO.
     seed : int
         Of types, labels and runs.
+    rlhf_share : float, optional
+        Types are drawn with this share of RLHF jobs, half of the rest LoRA, half DPO. Default: the
+        types of the trace.
 
     Raises
     ------
     UserError
-        If the share is none.
+        If the share is none, or is not given and the trace has no types that the world knows.
     """
-    if not 0 <= rlhf_share <= 1:
+    random = Streams.of(seed)
+    if rlhf_share is None:
+        types = np.array([job.type for job in workload.jobs])
+        unknown = next((job for job in workload.jobs if job.type not in KINDS), None)
+        if unknown is not None:
+            raise UserError(
+                f"job {unknown.id}: its type is {unknown.type!r}, worlds make runs of type "
+                f"{', '.join(KINDS)}; give --rlhf-share to have types drawn"
+            )
+    elif 0 <= rlhf_share <= 1:
+        types = draw_types(random.types, len(workload), rlhf_share)
+    else:
         raise UserError(f"rlhf-share: it must be between 0 and 1, got {rlhf_share}")
-    _, labels, curves = streams(seed)
-    dice = labels.random((2, len(workload)))
-    kinds = draw_kinds(dice[0], rlhf_share)
-    population = world.draw(curves, kinds, draw_hacking(dice[1], kinds, world.hacking))
+    population = draw_runs(world, types, random)
     return join(workload.jobs, workload.truths, population, workload.notes)
 
 

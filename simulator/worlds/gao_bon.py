@@ -21,7 +21,9 @@ class GaoBoN(RewardModelWorld):
     """
 
     name: ClassVar[str] = "gao-bon"
-    kl: float = setting(10.0, low=1e-6, unit="nats", doc="KL from the reference at the end")
+    kl: float = setting(
+        10.0, low=1e-6, high=1e6, unit="nats", doc="KL from the reference at the end"
+    )
 
     def law(self, distance: FloatArray, size: FloatArray) -> FloatArray:
         """R = d (a - b d)."""

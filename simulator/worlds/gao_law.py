@@ -37,7 +37,7 @@ class GaoLaw(World):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_range("peak", 1e-3, 0.999)
-        self.check_range("healthy_peak", 1, np.inf)
+        self.check_range("healthy_peak", 1, 1e3)
 
     def shapes(self, rng: np.random.Generator, progress: FloatArray, hacking: BoolArray) -> Shapes:
         """Follow the law in units of each run's own peak."""

@@ -27,7 +27,9 @@ class GaoRL(RewardModelWorld):
     """
 
     name: ClassVar[str] = "gao-rl"
-    kl: float = setting(98.0, low=1e-6, unit="nats", doc="KL from the reference at the end")
+    kl: float = setting(
+        98.0, low=1e-6, high=1e6, unit="nats", doc="KL from the reference at the end"
+    )
 
     def law(self, distance: FloatArray, size: FloatArray) -> FloatArray:
         """R = d (a - b ln d)."""

@@ -47,7 +47,9 @@ class RealNoise(World):
 
     name: ClassVar[str] = "real-noise"
     n: int = setting(LONGEST, low=1, high=100_000, unit="evals", doc="evals of the longest run")
-    sigma: float = setting(0.38, low=0, unit="range", doc="median of noise over range of a curve")
+    sigma: float = setting(
+        0.38, low=0, high=1e3, unit="range", doc="median of noise over range of a curve"
+    )
     amplitude: tuple[float, ...] = setting((0.05, 0.5), unit="score", doc="range of a run's gain")
     rho: tuple[float, ...] = setting((0.1, 0.3), doc="range of the correlation of successive evals")
 

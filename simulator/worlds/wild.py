@@ -45,7 +45,9 @@ class Wild(World):
     """
 
     name: ClassVar[str] = "wild"
-    sigma: float = setting(0.03, low=0, unit="score", doc="noise is drawn from sigma/3 to 4 sigma")
+    sigma: float = setting(
+        0.03, low=0, high=1e3, unit="score", doc="noise is drawn from sigma/3 to 4 sigma"
+    )
 
     def shapes(self, rng: np.random.Generator, progress: FloatArray, hacking: BoolArray) -> Shapes:
         """Take each run from one of the nine worlds, all alike in share."""

@@ -61,17 +61,19 @@ class World(ABC):
 
     name: ClassVar[str]
     n: int = setting(8, low=1, high=100_000, unit="evals", doc="evals of a run")
-    sigma: float = setting(0.03, low=0, unit="score", doc="standard deviation of the eval noise")
+    sigma: float = setting(
+        0.03, low=0, high=1e3, unit="score", doc="standard deviation of the eval noise"
+    )
     hacking: float = setting(0.6, low=0, high=1, doc="share of hacking runs among RLHF runs")
     amplitude: tuple[float, ...] = setting((0.83, 0.97), unit="score", doc="range of a run's gain")
     rho: tuple[float, ...] = setting((0.0,), doc="range of the correlation of successive evals")
     spikes: float = setting(0.0, low=0, high=1, doc="share of evals with five times the noise")
     tail: float = setting(np.inf, low=2.01, doc="degrees of freedom of the noise, inf = Gaussian")
-    kl: float = setting(50.0, low=0, unit="nats", doc="KL from the reference at the end")
+    kl: float = setting(50.0, low=0, high=1e6, unit="nats", doc="KL from the reference at the end")
 
     def __post_init__(self) -> None:
         check_settings(self)
-        self.check_range("amplitude", 0, np.inf)
+        self.check_range("amplitude", 0, 1e3)
         self.check_range("rho", -0.99, 0.99)
 
     @abstractmethod
@@ -166,9 +168,8 @@ class World(ABC):
         """Raise `UserError` unless a field is one or two numbers, in order, within bounds."""
         bounds = getattr(self, field)
         if len(bounds) not in (1, 2) or not low <= bounds[0] <= bounds[-1] <= high:
-            limits = f"between {low:g} and {high:g}" if high < np.inf else f"from {low:g} on"
             raise UserError(
-                f"{self.name}: {field} must be one number or low,high {limits}, "
+                f"{self.name}: {field} must be one number or low,high between {low:g} and {high:g}, "
                 f"got {field}={','.join(f'{b:g}' for b in bounds)}"
             )
 
