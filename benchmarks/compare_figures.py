@@ -153,7 +153,7 @@ def _draw_run(
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.grid(axis="x")
     axes.tick_params(labelsize=7.5, length=2)
-    axes.set_title(shorten(f"{curve.run} {curve.metric}", 29), fontsize=8)
+    axes.set_title(shorten(f"{curve.run} {curve.metric}", 28), fontsize=8)
     positive = comparison.labelled.population.hacking[row]
     word, colour = ("should stop", STOP) if positive else ("should go on", GO_ON)
     axes.set_title(word, loc="right", fontsize=8, color=colour)

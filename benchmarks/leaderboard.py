@@ -24,7 +24,7 @@ from evalstop.benchmarks.scores import Scores, score
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector, inputs_of, natural_threshold
 from evalstop.detectors.scan import first_true, scan
-from evalstop.detectors.settings import name_of, settings_of, spec_of, write
+from evalstop.detectors.settings import name_of, parse_spec, settings_of, spec_of, write
 from evalstop.detectors.zoo.always import Always
 from evalstop.detectors.zoo.never import Never
 from evalstop.errors import UserError
@@ -191,19 +191,20 @@ def compare(
         enough = False
         warnings.append(f"{error}; matched rows are left out")
     draws = resample(int(labelled.groups.max()) + 1, N_RESAMPLES, seed)
-    entries: list[Entry] = []
+    notes, entries = list(labelled.notes), list[Entry]()
     first_with: dict[bytes, str] = {}
-    for detector in track(readable):
-        scanned = _scan(labelled, detector)
-        spec, reference = spec_of(detector), isinstance(detector, Never)
+    names = distinct_names(readable)
+    for detector, spec in zip(track(readable), names, strict=True):
+        scanned = _scan(labelled, spec, detector)
         natural, matched = natural_threshold(detector), None
-        if enough and not reference:
+        if scanned.roc.degenerate:
+            if not isinstance(detector, Never):
+                notes.append(f"{spec}: degenerate, it says the same of every curve: no ROC")
+        elif enough:
             try:
                 matched = _matched(labelled, scanned, draws, fpr)
             except UserError as error:
                 warnings.append(f"{spec}: {error}; its matched row is left out")
-        if scanned.roc.degenerate and not reference:
-            warnings.append(f"{spec}: degenerate, it says the same of every curve: no ROC")
         earlier = first_with.setdefault(scanned.statistics.tobytes(), spec)
         entries.append(
             Entry(
@@ -216,41 +217,62 @@ def compare(
             )
         )
     warnings = [*labelled.warnings, *warnings]
-    return Comparison(labelled, entries, fpr, seed, list(labelled.notes), warnings)
+    return Comparison(labelled, entries, fpr, seed, notes, warnings)
 
 
 class _Scanned(NamedTuple):
     """A detector with its statistics, their largest of each curve, and the ROC of these."""
 
+    spec: str
     detector: Detector
     statistics: FloatArray
     largest: FloatArray
     roc: Roc
 
 
-def _scan(labelled: LabelledCurves, detector: Detector) -> _Scanned:
+def _scan(labelled: LabelledCurves, spec: str, detector: Detector) -> _Scanned:
     statistics = scan(detector, labelled.runs)
     largest = largest_statistics(statistics, labelled.population.n_evals)
-    return _Scanned(detector, statistics, largest, roc(largest, labelled.population.hacking))
+    return _Scanned(spec, detector, statistics, largest, roc(largest, labelled.population.hacking))
 
 
 def _readable(
     labelled: LabelledCurves, detectors: Sequence[Detector]
 ) -> tuple[list[Detector], list[str]]:
     """Give the detectors whose channels are there, each once, and the two references."""
-    readable: dict[str, Detector] = {}
+    readable: list[Detector] = []
     warnings: list[str] = []
     for detector in detectors:
         lacks = " and ".join(c for c in inputs_of(detector) if getattr(labelled.runs, c) is None)
         if lacks:
             warnings.append(f"{spec_of(detector)}: left out, it reads {lacks}: not in the curves")
-        else:
-            readable.setdefault(spec_of(detector), detector)
-    if detectors and not readable:
+        elif detector not in (*readable, Never(), Always()):
+            readable.append(detector)
+    if warnings and not readable:
         raise UserError(f"{warnings[0]}; add it to them or name another detector")
-    for reference in (Never(), Always()):
-        readable[name_of(reference)] = readable.pop(name_of(reference), reference)
-    return list(readable.values()), warnings
+    return [*readable, Never(), Always()], warnings
+
+
+def distinct_names(detectors: Sequence[Detector]) -> list[str]:
+    """Name detectors as the command line does, with every field that one of the same name changes.
+
+    >>> from evalstop.detectors.zoo.k_decline import KDecline
+    >>> distinct_names([KDecline(), KDecline(k=3), Never()])
+    ['k-decline:k=2', 'k-decline:k=3', 'never']
+    """
+    changed: dict[str, set[str]] = {}
+    for detector in detectors:
+        _, settings = parse_spec(spec_of(detector))
+        changed.setdefault(name_of(detector), set()).update(settings)
+    names = []
+    for detector in detectors:
+        told = {k: v for k, v in settings_of(detector).items() if k in changed[name_of(detector)]}
+        settings_text = ",".join(f"{k}={write(v)}" for k, v in told.items())
+        names.append(name_of(detector) + (f":{settings_text}" if told else ""))
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UserError(f"{twice}: two detectors have this name, rename one")
+    return names
 
 
 def _held_out(labelled: LabelledCurves, largest: FloatArray, fpr: float) -> FloatArray:
@@ -286,7 +308,7 @@ def _operate(
         detector=name_of(scanned.detector),
         settings=",".join(f"{k}={write(v)}" for k, v in settings_of(scanned.detector).items()),
         rule="natural" if held_out is None else "matched",
-        threshold=threshold,
+        threshold=float(threshold),
         tp=int(scores.tp),
         fp=int(scores.fp_all),
         fn=int(scores.fn),
@@ -307,4 +329,4 @@ def _operate(
         regret_est=scores.regret,
         pauc_05=area(scanned.roc, PAUC_LIMIT),
     )
-    return Operated(spec_of(scanned.detector), row, alarms, scores)
+    return Operated(scanned.spec, row, alarms, scores)
