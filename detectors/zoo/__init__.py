@@ -13,11 +13,14 @@ from evalstop.detectors.zoo.fixed_progress import FixedProgress
 from evalstop.detectors.zoo.fused import Fused
 from evalstop.detectors.zoo.gao_fit import GaoFit
 from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.kalman_trend import KalmanTrend
 from evalstop.detectors.zoo.loss_plateau import LossPlateau
 from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.detectors.zoo.never import Never
 from evalstop.detectors.zoo.page_hinkley import PageHinkley
 from evalstop.detectors.zoo.patience import Patience
+from evalstop.detectors.zoo.proxy_gap import ProxyGap
+from evalstop.detectors.zoo.ruptures import Ruptures
 from evalstop.detectors.zoo.shiryaev_roberts import ShiryaevRoberts
 from evalstop.detectors.zoo.slope_glr import SlopeGlr
 from evalstop.detectors.zoo.step_glr import StepGlr
@@ -41,6 +44,9 @@ ZOO: tuple[type, ...] = (
     Fused,
     EProcess,
     EDetector,
+    KalmanTrend,
+    ProxyGap,
+    Ruptures,
     LossPlateau,
     FixedProgress,
     Never,

@@ -48,7 +48,7 @@ class EDetector:
     ----------
     Shin, Ramdas & Rinaldo (2022), "E-detectors: a nonparametric framework for sequential change
     detection", arXiv:2203.03532; Pollak & Siegmund (1991), "Sequential detection of a change in a
-    normal mean when the initial value is unknown", doi:10.1214/aos/1176347990.
+    normal mean when the initial value is unknown", Annals of Statistics 19, 394-416.
     """
 
     name: ClassVar[str] = "e-detector"

@@ -15,7 +15,8 @@ at any number of evals, even past the horizon, and also for every non-decreasing
 threshold ``log(1 / alpha)`` is therefore a promise; with an estimated sigma there is none.
 
 Where it fails: a promise for all times is conservative (on flat noise it is wrong far less often
-than alpha), and like `step-glr` it is slow when a fall must first undo a rise.
+than alpha), a fall that begins after the horizon is not bet on, and like `step-glr` it is slow when
+a fall must first undo a rise.
 
 >>> from evalstop.detectors import Runs, first_alarm, scan
 >>> runs = Runs.of([[0.5, 0.6, 0.5, 0.3, 0.3, 0.3], [0.5, 0.6, 0.5, 0.6, 0.5, 0.6]])
