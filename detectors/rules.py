@@ -10,6 +10,15 @@ A detector is a frozen config. It gives a *statistic* after every eval: larger i
   prefix of shape ``(n_runs, m)``. `Prefixed` gives it ``init`` and ``step``.
 
 Neither ever sees a missing value: drivers skip an eval that lacks a declared input.
+
+Besides ``name`` and ``inputs`` a detector may say more of itself, as a class attribute or, where it
+depends on the settings, a property:
+
+- ``natural_threshold``: the threshold of the rule's own definition (`natural_threshold`).
+- ``monotone``: adding a non-decreasing trend to the scores can only lower the statistic, so that a
+  threshold for flat noise holds for every healthy run (`is_monotone`).
+- ``discrete``: the statistic takes few values, so that not every false-alarm rate can be attained
+  (`is_discrete`).
 """
 
 from dataclasses import dataclass
@@ -56,6 +65,16 @@ def inputs_of(detector: Detector) -> tuple[str, ...]:
 def natural_threshold(detector: Detector) -> float | None:
     """Give the threshold that is part of the rule's own definition (k-decline's k), if any."""
     return cast("float | None", getattr(detector, "natural_threshold", None))
+
+
+def is_monotone(detector: Detector) -> bool:
+    """Tell whether adding a non-decreasing trend to the scores can only lower the statistic."""
+    return bool(getattr(detector, "monotone", False))
+
+
+def is_discrete(detector: Detector) -> bool:
+    """Tell whether the statistic takes few values, also on scores that never tie."""
+    return bool(getattr(detector, "discrete", False))
 
 
 def recursive(detector: Detector) -> RecursiveRule:

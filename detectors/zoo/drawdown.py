@@ -37,6 +37,7 @@ class Drawdown:
 
     name: ClassVar[str] = "drawdown"
     inputs: ClassVar[tuple[str, ...]] = ("score",)
+    monotone: ClassVar[bool] = True
 
     def init(self, n_runs: int) -> State:
         """Start without a best score."""

@@ -46,6 +46,7 @@ class EwmaDrawdown:
 
     name: ClassVar[str] = "ewma-drawdown"
     inputs: ClassVar[tuple[str, ...]] = ("score",)
+    monotone: ClassVar[bool] = True
     weight: float = setting(0.5, low=1e-6, high=1, tune=(0.05, 1), doc="weight of the newest score")
 
     def __post_init__(self) -> None:

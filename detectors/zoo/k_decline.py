@@ -59,6 +59,7 @@ class KDecline:
 
     name: ClassVar[str] = "k-decline"
     inputs: ClassVar[tuple[str, ...]] = ("score",)
+    monotone: ClassVar[bool] = True
     k: int = setting(2, low=1, tune=(1, 8), unit="evals", doc="declines in a row")
     form: str = setting("integer", choices=("integer", "tolerance"), doc="what the statistic is")
 
@@ -69,6 +70,11 @@ class KDecline:
     def natural_threshold(self) -> float:
         """K declines, or k drops of any size."""
         return self.k if self.form == "integer" else float(np.nextafter(0, 1))
+
+    @property
+    def discrete(self) -> bool:
+        """A number of declines is; a size of drops is not."""
+        return self.form == "integer"
 
     def init(self, n_runs: int) -> State | Drops:
         """Start without a score: nothing is below minus infinity."""

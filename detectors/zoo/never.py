@@ -32,6 +32,8 @@ class Never:
 
     name: ClassVar[str] = "never"
     inputs: ClassVar[tuple[str, ...]] = ("score",)
+    monotone: ClassVar[bool] = True
+    discrete: ClassVar[bool] = True
     natural_threshold: ClassVar[float] = np.inf
 
     def init(self, n_runs: int) -> State:

@@ -49,6 +49,7 @@ class PageHinkley:
 
     name: ClassVar[str] = "page-hinkley"
     inputs: ClassVar[tuple[str, ...]] = ("score",)
+    monotone: ClassVar[bool] = True
     delta: float = setting(0.005, low=0, tune=(0, 0.1), doc="tolerated fall per eval")
     min_evals: int = setting(1, low=1, unit="evals", doc="evals before it judges")
 
