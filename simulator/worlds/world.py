@@ -169,8 +169,8 @@ class World(ABC):
         bounds = getattr(self, field)
         if len(bounds) not in (1, 2) or not low <= bounds[0] <= bounds[-1] <= high:
             raise UserError(
-                f"{self.name}: {field} must be one number or low,high between {low:g} and {high:g}, "
-                f"got {field}={','.join(f'{b:g}' for b in bounds)}"
+                f"{self.name}: {field} must be one number or low,high "
+                f"between {low:g} and {high:g}, got {field}={','.join(f'{b:g}' for b in bounds)}"
             )
 
 
