@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evalstop.detectors.logs.channels import channels_at
 from evalstop.detectors.logs.curve import Curve, Reading
 from evalstop.detectors.observation import FloatArray, Runs
 from evalstop.errors import UserError
-
-_ROLES = {"loss": "train_loss", "proxy": "proxy_reward", "kl": "kl"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +44,20 @@ def eval_runs(reading: Reading) -> EvalRuns:
     if not curves:
         raise UserError("no eval curve found: name the metric that is one with --metric")
     _require_directions(curves)
-    logged: dict[tuple[str, str], list[Curve]] = {}
+    of_run: dict[str, Reading] = {}
     for curve in reading.curves:
-        logged.setdefault((curve.source, curve.run), []).append(curve)
-    mates = [logged[c.source, c.run] for c in curves]
-
+        of_run.setdefault(curve.run, Reading()).curves.append(curve)
+    joined = [channels_at(curve, of_run[curve.run]) for curve in curves]
+    names = sorted({name for channels in joined for name in channels})
     channels = {"step": [c.steps for c in curves]}
-    for channel in (*_ROLES, "progress"):
-        found = [_find(channel, series) for series in mates]
-        if any(found):
-            channels[channel] = [_at_evals(c, s) for c, s in zip(curves, found, strict=True)]
+    for name in names:
+        channels[name] = [
+            found.get(name, np.full(len(c.steps), np.nan))
+            for c, found in zip(curves, joined, strict=True)
+        ]
     derived = "progress" not in channels
     if derived:
-        channels["progress"] = [_progress(c, s) for c, s in zip(curves, mates, strict=True)]
+        channels["progress"] = [_progress(c, of_run[c.run].curves) for c in curves]
     for curve, progress in zip(curves, channels["progress"], strict=True):
         if ((progress < 0) | (progress > 1)).any():
             raise UserError(f"{curve.run}: its progress must be a share between 0 and 1")
@@ -73,21 +73,6 @@ def _require_directions(curves: Sequence[Curve]) -> None:
             f"{unknown[0]}{more}: the log does not tell which way this metric is better, "
             f"add --direction {unknown[0]}=higher (or lower)"
         )
-
-
-def _find(channel: str, series: Sequence[Curve]) -> Curve | None:
-    """Give the series of a run that is a channel."""
-    if channel == "progress":
-        return next((s for s in series if s.role == "signal" and s.metric == "progress"), None)
-    return next((s for s in series if s.role == _ROLES[channel]), None)
-
-
-def _at_evals(curve: Curve, series: Curve | None) -> FloatArray:
-    """Give the last value of a series at or before each eval; NaN where there is none yet."""
-    if series is None or not len(series.steps):
-        return np.full(len(curve.steps), np.nan)
-    last = np.searchsorted(series.steps, curve.steps, side="right") - 1
-    return np.where(last >= 0, series.values[last], np.nan)
 
 
 def _progress(curve: Curve, series: Sequence[Curve]) -> FloatArray:

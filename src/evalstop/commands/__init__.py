@@ -2,5 +2,7 @@
 
 from evalstop.commands.detectors import detectors
 from evalstop.commands.presets import presets
+from evalstop.commands.read import read
+from evalstop.commands.study import study
 
-COMMANDS = (detectors, presets)
+COMMANDS = (read, detectors, presets, study)

@@ -1,0 +1,164 @@
+"""From the rows of one log to the series of its runs: the rules in their order."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from evalstop.detectors.logs.curve import Role
+from evalstop.detectors.logs.log import Log, Row
+from evalstop.detectors.logs.problems import NoCurve, NotALog
+from evalstop.detectors.logs.rules import clocks, runs
+from evalstop.detectors.logs.rules.branches import Branch, Moment, Point, follow
+from evalstop.detectors.logs.rules.names import is_bookkeeping, words
+from evalstop.detectors.logs.rules.percent import as_percent
+from evalstop.detectors.logs.rules.roles import Name, roles
+from evalstop.detectors.logs.rules.sentences import some, step_text
+from evalstop.errors import UserError
+
+
+@dataclass
+class Series:
+    """One metric of one run: streams of points, one for each file, rank or episode.
+
+    `distinct` says that each stream is one replicate, `by` names what counts them, `known` that
+    the format has an axis for them; `told` is the direction that the log tells.
+    """
+
+    metric: str
+    role: Role
+    streams: list[list[Point]]
+    distinct: bool = False
+    by: str = ""
+    known: bool = False
+    told: bool | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Run:
+    """The series of one run in one log.
+
+    `joins` says whether another log can hold more of the same run: ``never`` where the name is
+    that of the file, ``equal`` where the log names it (joined unless values contradict),
+    ``always`` where each file holds one checkpoint.
+    """
+
+    name: str
+    source: str
+    series: list[Series]
+    joins: Literal["never", "equal", "always"] = "never"
+    told: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
+    asides: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass
+class Found:
+    """What was found at one place."""
+
+    runs: list[Run] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
+    """Apply the rules to one log; `NoCurve` says what was found instead of evals."""
+    if not log.rows:
+        raise NoCurve(f"{log.source}: there are no rows in it, has the run started?")
+    role, eliminated = roles(
+        log.found, all_eval=log.all_eval, all_train=log.all_train, wanted=log.ask.metrics
+    )
+    evals = {name for name, r in role.items() if r == "eval"}
+    if not evals:
+        raise NoCurve(no_eval(log))
+    if eliminated:
+        _refuse_guess(log, evals)
+        log.notes.append(
+            f"{log.source}: no name says eval and no series is of training: "
+            f"took {some(eliminated)} as evals"
+        )
+    timed = as_percent(clocks.moments(log, evals), log)
+    grouped = runs.group(timed, log.run)
+    _refuse_runs_table(log, grouped, evals)
+    found = Found(warnings=log.warnings, notes=log.notes)
+    for name, rows in grouped.items():
+        streams, by = runs.streams(rows)
+        branches = [follow(_ordered(s, log.ordered), ordered=log.ordered) for s in streams]
+        found.warnings += _restarts(name, branches)
+        own = "never" if log.own_run and name == log.run else joins
+        series = [
+            Series(metric, r, points, len(streams) > 1, by, known=log.known_repeats)
+            for metric, r, points in _named(branches, role)
+        ]
+        if series:
+            found.runs.append(Run(name, log.source, series, own, log.told, log.asides))
+    return found
+
+
+def _refuse_guess(log: Log, evals: set[Name]) -> None:
+    """Refuse numbers met in a folder that neither a name nor steps make a curve."""
+    named = not {"eval", "evals", "evaluation", "evaluations"}.isdisjoint(words(log.run))
+    if log.ask.browsing and not named:
+        if len(log.rows) < 2 or clocks.choose(log.rows, evals) is None:
+            raise NotALog(f"{log.source}: nothing in it says that it is a log of evals")
+
+
+def no_eval(log: Log) -> str:
+    """Say that there are no evals, what there is, and what to do."""
+    told = [n.metric for n in log.found if not is_bookkeeping(n.metric)]
+    listed = some(list(dict.fromkeys(told)), 12) or "nothing but bookkeeping"
+    if log.ask.metrics:
+        return f"{log.source}: no series {some(sorted(log.ask.metrics))} in it (found: {listed})"
+    return (
+        f"{log.source}: no eval series in {len(log.rows)} rows (found: {listed}); let the trainer "
+        "evaluate, or name a series with --metric"
+    )
+
+
+def _ordered(moments: Sequence[Moment], ordered: bool) -> Sequence[Moment]:
+    return moments if ordered else sorted(moments, key=lambda m: m.step)
+
+
+def _named(
+    branches: Sequence[Branch], role: Mapping[Name, Role]
+) -> list[tuple[str, Role, list[list[Point]]]]:
+    """Give each series its metric; splits of one role (val, test) are told apart by name."""
+    taken: dict[tuple[str, Role], list[Name]] = {}
+    for name, r in role.items():
+        taken.setdefault((name.metric, r), []).append(name)
+    named = []
+    for (metric, r), same in taken.items():
+        for name in same:
+            points = [b.series[name] for b in branches if b.series.get(name)]
+            if points:
+                spelled = f"{name.split}/{metric}" if len(same) > 1 and name.split else metric
+                named.append((spelled, r, points))
+    return named
+
+
+def _restarts(run: str, branches: Sequence[Branch]) -> list[str]:
+    said = [f"{run}: {text}" for b in branches for text in b.restarts]
+    back = [f"from {step_text(a)} to {step_text(b)}" for br in branches for a, b in br.backward]
+    if back:
+        said.append(
+            f"{run}: step goes back {some(back)} (resumed run?): what follows replaces "
+            "what was logged from there on"
+        )
+    reloaded = dict.fromkeys(r for b in branches for r in b.reloaded)
+    said += [
+        f"{run}: the eval after the end of training at step {step_text(at)} repeats "
+        f"step {step_text(earlier)} (best checkpoint reloaded): left out"
+        for at, earlier in reloaded
+    ]
+    return said
+
+
+def _refuse_runs_table(
+    log: Log, grouped: Mapping[str, Sequence[tuple[Row, Moment]]], evals: set[Name]
+) -> None:
+    if len(grouped) < 2 or any(len(rows) > 1 for rows in grouped.values()):
+        return
+    if clocks.choose(log.rows, evals) in (None, "wandb"):
+        raise UserError(
+            f"{log.source}: this is a table of runs (one row a run: {some(list(grouped), 2)}), "
+            "not a curve; export the chart of a metric or the history of each run instead"
+        )

@@ -1,0 +1,112 @@
+"""CSV: a table with a row for each step, or one of the special tables that come as CSV."""
+
+from itertools import islice
+
+from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.files import LogFile
+from evalstop.detectors.logs.formats import monitor, tidy, wandb
+from evalstop.detectors.logs.formats.csv_text import Dialect, TextRow, dialect, rows
+from evalstop.detectors.logs.formats.format import Format
+from evalstop.detectors.logs.log import Log
+from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.rules.cells import number
+from evalstop.detectors.logs.rules.names import clean
+from evalstop.detectors.logs.rules.sentences import some
+
+
+def fits(file: LogFile) -> bool:
+    """Tell by a header of words above rows of as many cells."""
+    return dialect(file) is not None
+
+
+def read(file: LogFile) -> Found:
+    """Read the table by its header."""
+    told = dialect(file)
+    if told is None:
+        raise NotALog(f"{file.path}: this is no table with a header")
+    first = list(islice(rows(file, told.delimiter), 2))
+    header = names_of(first[0].cells)
+    if len(first) < 2:
+        raise NotALog(f"{file.path}: there is a header and no rows, has the run started?")
+    wandb.refuse_runs_table(header, file)
+    if tidy.fits(header):
+        return tidy.read(file, told)
+    log = Log(str(file.path), file.run, file.ask, decimal=told.decimal)
+    if told != Dialect(",", "."):
+        mark = "decimal comma" if told.decimal == "," else "decimal point"
+        log.notes.append(f"{file.path}: read with delimiter {told.delimiter!r} and {mark}")
+    if wandb.is_chart(header):
+        wandb.read_chart(table(file, told, log), log)
+    elif monitor.fits(header):
+        monitor.read(table(file, told, log), log)
+    else:
+        for record, line, restart in table(file, told, log):
+            log.add(record, line=line, restart=restart)
+    return assemble(log)
+
+
+def names_of(cells: list[str]) -> list[str]:
+    """Give the names in a header."""
+    return [clean(cell.strip()) for cell in cells]
+
+
+def table(file: LogFile, told: Dialect, log: Log) -> list[tuple[dict[str, str], int, str]]:
+    """Give each row as a record, with its line and whether a repeated header restarts the log.
+
+    Rows of another width are left out: a torn last line, text between the rows.
+    """
+    header: list[str] = []
+    records: list[tuple[dict[str, str], int, str]] = []
+    odd: list[int] = []
+    restart = ""
+    for row in rows(file, told.delimiter):
+        names = names_of(row.cells)
+        if not header or _is_header(names, header):
+            if header:
+                restart = f"header repeated at line {row.line} (restart?)"
+            header = names
+            _warn_of_doubles(header, log)
+        elif len(row.cells) != len(header) and any(c.strip() for c in row.cells[len(header) :]):
+            odd.append(row.line)
+        elif len(row.cells) < len(header):
+            _short(row, odd, log)
+        else:
+            record = dict(zip(reversed(header), reversed(row.cells[: len(header)]), strict=True))
+            records.append((dict(reversed(record.items())), row.line, restart))
+            restart = ""
+    if odd:
+        log.warnings.append(
+            f"{log.source}: line {some(odd)} has another number of cells than the header: left out"
+        )
+    return records
+
+
+def _short(row: TextRow, odd: list[int], log: Log) -> None:
+    if row.ended:
+        odd.append(row.line)
+    else:
+        log.warnings.append(
+            f"{log.source}: line {row.line} is incomplete (run still writing?): skipped"
+        )
+
+
+def _is_header(names: list[str], header: list[str]) -> bool:
+    """Tell a header that was written again, perhaps with its columns in another order."""
+    told = [name for name in names if name]
+    return (
+        len(told) > 0
+        and not any(number(name) is not None for name in told)
+        and sum(name in header for name in told) * 2 > len(told)
+        and sum(name in header for name in told) * 2 > len([h for h in header if h])
+    )
+
+
+def _warn_of_doubles(header: list[str], log: Log) -> None:
+    doubles = sorted({name for name in header if name and header.count(name) > 1})
+    if doubles:
+        log.warnings.append(
+            f"{log.source}: several columns are called {some(doubles)}: read the first of each"
+        )
+
+
+FORMAT = Format("CSV", fits, read)

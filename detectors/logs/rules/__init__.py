@@ -1,0 +1,1 @@
+"""The rules that hold for every format, each written once."""
