@@ -77,8 +77,8 @@ def area(curve: Roc, up_to: float = 1.0) -> float:
     """
     if curve.degenerate:
         return np.nan
-    at_end = np.interp(up_to, curve.fpr, curve.tpr)  # of equal rates the last: the curve's top
-    inside = curve.fpr < up_to
+    at_end = np.interp(up_to, curve.fpr, curve.tpr)
+    inside = curve.fpr <= up_to
     fpr, tpr = np.r_[curve.fpr[inside], up_to], np.r_[curve.tpr[inside], at_end]
     return float(np.trapezoid(tpr, fpr) / up_to)
 
