@@ -30,7 +30,9 @@ def wilson(hits: float, n: float, level: float = LEVEL) -> Ends:
     share = hits / n
     centre = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = np.sqrt(z2 * (share * (1 - share) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    low = float(centre - half) if hits > 0 else 0.0
+    high = float(centre + half) if hits < n else 1.0
+    return low, high
 
 
 def resample(n_groups: int, n_resamples: int, seed: int) -> FloatArray:

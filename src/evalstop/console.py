@@ -1,5 +1,7 @@
 """What every command prints: results on stdout, lines about them on stderr, names as plain text."""
 
+import json
+import math
 import sys
 import unicodedata
 from collections.abc import Iterable
@@ -37,30 +39,62 @@ def notes(texts: Iterable[str]) -> None:
         say("note", text)
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+def print_json(value: object, *, one_line: bool = False) -> None:
+    """Print strict JSON; numbers that it does not have (infinity, NaN) become null."""
+    indent = None if one_line else 1
+    print(
+        json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False), flush=True
+    )
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, dense: bool = False
+) -> None:
     """Print a table; every cell is plain text, numbers to the right."""
     from rich.console import Console
 
     console = Console()
     if not console.is_terminal:  # a file or a pipe wants whole lines
         console = Console(width=200)
-    console.print(make_table(title, columns, rows))
+    console.print(make_table(title, columns, rows, dense=dense))
 
 
-def make_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> "Table":
-    """Lay out a table for `table` or for a live display."""
+def make_table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], *, dense: bool = False
+) -> "Table":
+    """Lay out a table for `table` or for a live display; `dense` puts columns close together.
+
+    A text without a single letter counts as a number.
+    """
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     cells = [list(row) for row in rows]
-    made = Table(title=Text(title) if title else None, box=box.SIMPLE_HEAD, title_justify="left")
+    made = Table(
+        title=Text(title) if title else None,
+        box=box.SIMPLE_HEAD,
+        title_justify="left",
+        padding=0 if dense else (0, 1),
+    )
     for i, column in enumerate(columns):
-        right = bool(cells) and all(isinstance(c[i], int | float) for c in cells)
+        right = bool(cells) and all(_is_number(row[i]) for row in cells)
         made.add_column(Text(column), justify="right" if right else "left")
     for row in cells:
         made.add_row(*(Text(_cell(c)) for c in row))
     return made
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or not any(c.isalpha() for c in str(value))
 
 
 def _cell(value: object) -> str:

@@ -1,8 +1,19 @@
 """One module per command; each imports the rooms it needs inside its function."""
 
+from evalstop.commands.compare import compare
 from evalstop.commands.detectors import detectors
 from evalstop.commands.presets import presets
 from evalstop.commands.read import read
+from evalstop.commands.scan import scan
 from evalstop.commands.study import study
+from evalstop.commands.watch import watch
 
-COMMANDS = (read, detectors, presets, study)
+COMMANDS = (
+    read,
+    scan,
+    watch,
+    compare,
+    detectors,
+    presets,
+    study,
+)

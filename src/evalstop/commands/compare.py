@@ -1,0 +1,139 @@
+"""``evalstop compare``: stop rules side by side on labelled curves."""
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalstop import console
+from evalstop.commands.again import again
+from evalstop.commands.curves import (
+    CURVES,
+    DIRECTION,
+    METRIC,
+    STEP_EVERY,
+    read_curves,
+    split_pairs,
+)
+
+if TYPE_CHECKING:
+    from evalstop.benchmarks.labelled import Labels
+    from evalstop.benchmarks.leaderboard import Comparison, Operated
+    from evalstop.detectors.logs.eval_runs import EvalRuns
+    from evalstop.detectors.rules import Detector
+
+DEFAULT = (
+    "k-decline:k=2,k-decline:k=3,patience,drawdown,ewma-drawdown,page-hinkley,mann-kendall,"
+    "slope-glr,unimodal-glr,gao-fit,fixed-progress"
+)
+COLUMNS = (
+    *("rule", "at", "TP", "FP", "precision %", "recall %", "FPR %", "delay", "saved %"),
+    *("regret %", "pAUC"),
+)
+
+
+def compare(
+    context: typer.Context,
+    curves: list[Path] = CURVES,
+    labels: str = typer.Option(
+        ..., help="Text column of the curves, or a CSV file with run[,metric],label."
+    ),
+    positive: str = typer.Option("declined", help="Label of curves that should be stopped."),
+    select: list[str] = typer.Option(
+        [], help="COLUMN=VALUE: only these curves (source, run, metric, ...); repeatable."
+    ),
+    detectors: str = typer.Option(DEFAULT, help="Comma list of NAME[:field=value,...]."),
+    fpr: float = typer.Option(0.015, help="False positives that every rule is held to."),
+    metric: list[str] = METRIC,
+    direction: list[str] = DIRECTION,
+    step_every: float | None = STEP_EVERY,
+    seed: int = typer.Option(0, help="Seed of the bootstrap."),
+    out: Path | None = typer.Option(
+        None, help="Folder for leaderboard.csv and .parquet, roc.svg, amoc.svg, report.html."
+    ),
+) -> None:
+    """Compare stop rules on labelled curves, at their own thresholds and at one false-alarm rate.
+
+    Labels other than the positive one are negative; curves labelled `ambiguous` are left out.
+    """
+    from evalstop.benchmarks.labelled import label_curves
+    from evalstop.benchmarks.leaderboard import compare as compare_rules
+    from evalstop.detectors import DETECTORS
+    from evalstop.detectors.settings import split_specs
+
+    rules = [DETECTORS.build(spec, allow_path=True) for spec in split_specs(detectors)]
+    evals = read_curves(curves, metric, direction, step_every)
+    labelled = label_curves(
+        evals,
+        _labels(evals, labels),
+        positive=positive,
+        select=split_pairs(select, "--select"),
+    )
+    with console.progress() as bar:
+
+        def track(listed: "list[Detector]") -> "Iterable[Detector]":
+            return bar.track(listed, description="detectors")
+
+        found = compare_rules(labelled, rules, fpr=fpr, seed=seed, track=track)
+    console.notes([*found.notes, f"seed {seed}"])
+    console.warnings(found.warnings)
+    _show(found)
+    if out is not None:
+        from evalstop.benchmarks.compare_report import write_report
+
+        for path in write_report(found, out, again(context, "out")):
+            console.say("wrote", path)
+
+
+def _labels(evals: "EvalRuns", labels: str) -> "Labels":
+    """Take labels from a file if there is one of that name, else from a column."""
+    from evalstop.benchmarks.labelled import labels_in_column, labels_in_file
+
+    return (
+        labels_in_file(Path(labels)) if Path(labels).is_file() else labels_in_column(evals, labels)
+    )
+
+
+def _show(found: "Comparison") -> None:
+    """Print both tables and what they show."""
+    from evalstop.benchmarks.compare_report import findings, matched_lines, natural_lines
+    from evalstop.benchmarks.pages import percent
+
+    budget = f"{percent(found.fpr)} false positives (all negative curves)"
+    tables = {
+        "Each rule at its own threshold": natural_lines(found),
+        f"Every rule held to {budget}": matched_lines(found),
+    }
+    for title, lines in tables.items():
+        if lines:
+            console.table(title, COLUMNS, map(_cells, lines), dense=True)
+    for sentence in findings(found):
+        print(console.plain(sentence))
+
+
+def _cells(line: "Operated") -> tuple[str, ...]:
+    """Write a line of the leaderboard, shares in percent with their intervals."""
+    from evalstop.benchmarks.pages import decimals, number, percent
+
+    row = line.row
+
+    def interval(share: float, low: float, high: float) -> str:
+        if math.isnan(share):
+            return "-"
+        return f"{percent(share, False)} ({percent(low, False)}-{percent(high, False)})"
+
+    return (
+        line.spec,
+        number(row.threshold),
+        f"{row.tp}/{row.tp + row.fn}",
+        f"{row.fp}/{row.fp + row.tn}",
+        interval(row.precision, row.precision_low, row.precision_high),
+        interval(row.recall, row.recall_low, row.recall_high),
+        interval(row.fpr, row.fpr_low, row.fpr_high),
+        number(row.delay_median_est),
+        percent(row.saved_est, False),
+        percent(row.regret_est, False),
+        decimals(row.pauc_05),
+    )

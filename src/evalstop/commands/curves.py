@@ -1,0 +1,54 @@
+"""What the commands that judge recorded curves share: their CURVES and how these are read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalstop import console
+from evalstop.commands.read import DIRECTION, METRIC, split_directions
+from evalstop.errors import UserError
+
+if TYPE_CHECKING:
+    from evalstop.detectors.logs.eval_runs import EvalRuns
+
+CURVES = typer.Argument(
+    ...,
+    metavar="CURVES...",
+    help="Tidy CSV (run,metric,step,value, ...), or any log that `evalstop read` reads.",
+    show_default=False,
+)
+STEP_EVERY = typer.Option(None, help="Steps between evals of a file without.", show_default=False)
+
+__all__ = ["CURVES", "DIRECTION", "METRIC", "STEP_EVERY", "read_curves", "split_pairs"]
+
+
+def read_curves(
+    paths: list[Path], metric: list[str], direction: list[str], step_every: float | None
+) -> "EvalRuns":
+    """Read curves, tell what there is to be told, and turn them into runs for a detector.
+
+    A path that cannot be read is an error: a comparison without it would be another one.
+    """
+    from evalstop.detectors.logs import read_logs
+    from evalstop.detectors.logs.eval_runs import eval_runs
+
+    reading = read_logs(
+        paths, metrics=metric, directions=split_directions(direction), step_every=step_every
+    )
+    if reading.failed:
+        raise UserError(reading.failed[0])
+    console.notes(reading.notes)
+    console.warnings(reading.warnings)
+    return eval_runs(reading)
+
+
+def split_pairs(given: list[str], option: str) -> dict[str, str]:
+    """Split ``COLUMN=VALUE`` at its first equals sign."""
+    split = {}
+    for text in given:
+        column, equals, value = text.partition("=")
+        if not equals or not column:
+            raise UserError(f"{option} {text}: say COLUMN=VALUE")
+        split[column] = value
+    return split
