@@ -7,6 +7,7 @@ geometrically in the number of nodes. Expected times come from the elimination o
 run length is 1e20 and a general solver would return noise.
 """
 
+import math
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
@@ -115,8 +116,20 @@ def transitions(chart: Chart, old: Grid, new: Grid, mean: float) -> Steps:
     return Steps(stay, alarm)
 
 
-def expected_times(steps: Steps) -> Array:
-    """Solve for the expected number of steps to the alarm from every state, ``(m,)``."""
+class Times(NamedTuple):
+    """Expected number of steps to the alarm from every state, ``(m,)``."""
+
+    states: Array
+
+    def after(self, law: Array) -> float:
+        """Give the expectation under a law ``(m,)``, times the mass of that law."""
+        if np.isinf(self.states[0]):
+            return math.inf
+        return float(law @ self.states)
+
+
+def expected_times(steps: Steps) -> Times:
+    """Solve for the expected number of steps to the alarm; infinite if that underflows."""
     stay, alarm = steps.stay.copy(), steps.alarm.copy()
     n = len(alarm)
     times, leaves = np.ones(n), np.ones(n)
@@ -127,9 +140,11 @@ def expected_times(steps: Steps) -> Array:
         alarm[:i] += visits * alarm[i]
         times[:i] += visits * times[i]
     leaves[0] = alarm[0]
+    if leaves[0] < np.finfo(float).tiny:
+        return Times(np.full(n, math.inf))
     for i in range(n):  # and put it back
         times[i] = (times[i] + stay[i, :i] @ times[:i]) / leaves[i]
-    return times
+    return Times(times)
 
 
 def quasi_stationary(steps: Steps) -> Array:

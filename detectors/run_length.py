@@ -63,7 +63,8 @@ def survival_curve(chart: Chart, threshold: float, n: int, mean: float = 0.0) ->
     """``P(T > t)`` for t = 0..n, shape ``(n + 1,)``."""
     _check(chart, threshold, n)
     if _has_halves(chart):
-        return 1 - np.cumsum(np.append(0.0, run_length_pmf(chart, threshold, n, mean)))
+        alarmed = np.cumsum(run_length_pmf(chart, threshold, n, mean))
+        return np.append(1.0, np.maximum(1 - alarmed, 0.0))
     laws = Chain(chart, threshold, mean).laws(mean, n)
     return np.array([1.0, *(law.states.sum() for law in laws)])
 
@@ -100,8 +101,9 @@ def conditional_expected_delay(
     for after in chain.laws(mean, max(0, chain.settled - change), law, change):
         waited += law.sum()
         law = after.states
-    left = law @ expected_times(chain.settled_steps(mean))
-    return float((waited + left) / alive)
+    if alive == 0:
+        raise UserError(f"no chart goes {change} observations without an alarm: there is no delay")
+    return float((waited + expected_times(chain.settled_steps(mean)).after(law)) / alive)
 
 
 def steady_state_arl(
@@ -116,7 +118,7 @@ def steady_state_arl(
         return two_sided_cusum.late_delay(chart, threshold, mean, mean_before)
     chain = Chain(chart, threshold, mean, mean_before)
     law = quasi_stationary(chain.settled_steps(mean_before))
-    return float(law @ expected_times(chain.settled_steps(mean)))
+    return expected_times(chain.settled_steps(mean)).after(law)
 
 
 def threshold_for_arl(chart: Chart, target: float, mean: float = 0.0) -> float:

@@ -24,6 +24,9 @@ from evalstop.detectors.charts import Array, CusumChart
 from evalstop.detectors.nystroem import Chain, expected_times
 from evalstop.errors import UserError
 
+# A smaller share of survivors, which is what 1 leaves of all alarms, would be a rounding error.
+ROUNDING = 1e-8
+
 
 class First(NamedTuple):
     """P(this half is the first to alarm, at eval t) for t = 0..n, each ``(n + 1,)``."""
@@ -52,6 +55,8 @@ def first_alarms(chart: CusumChart, threshold: float, mean: float, n: int) -> Fi
 def delays(chart: CusumChart, threshold: float, mean: float, mean_before: float, n: int) -> Array:
     """Give ``E[T - c | T > c]`` for shifts after c = 0..n observations, ``(n + 1,)``."""
     late, alive = _expected_delays(chart, threshold, mean, mean_before, n)
+    if alive[-1] < ROUNDING:
+        raise UserError(f"no chart goes {n} observations without an alarm: there is no delay")
     return late / alive
 
 
@@ -63,7 +68,7 @@ def late_delay(chart: CusumChart, threshold: float, mean: float, mean_before: fl
         half, limit = (late / alive)[[n // 2, n]]
         if math.isclose(half, limit, rel_tol=1e-5):  # twice the time squares what is missing
             return float(limit)
-        if alive[-1] < 1e-7 or n > 10_000:  # the few survivors are lost in rounding
+        if alive[-1] < ROUNDING or n > 10_000:
             raise UserError(
                 f"k={chart.k:g}: with threshold {threshold:g} this chart is far from a steady "
                 "state when it alarms, take a larger k"
@@ -106,8 +111,8 @@ def _half_delays(
 ) -> Array:
     chain = Chain(half, threshold, mean, mean_before)
     times = expected_times(chain.settled_steps(mean))
-    at_once = 1 + chain.steps(1, mean).stay[0] @ times
-    return np.array([at_once, *(law.states @ times for law in chain.laws(mean_before, n))])
+    at_once = 1 + times.after(chain.steps(1, mean).stay[0])
+    return np.array([at_once, *(times.after(law.states) for law in chain.laws(mean_before, n))])
 
 
 def _product(a: Array, b: Array) -> Array:
