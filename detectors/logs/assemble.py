@@ -6,7 +6,7 @@ from typing import Literal
 
 from evalstop.detectors.logs.curve import Role
 from evalstop.detectors.logs.log import Log, Row
-from evalstop.detectors.logs.problems import NoCurve, NotALog
+from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.rules import clocks, runs
 from evalstop.detectors.logs.rules.branches import Branch, Moment, Point, follow
 from evalstop.detectors.logs.rules.names import is_bookkeeping, words
@@ -61,15 +61,15 @@ class Found:
 
 
 def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
-    """Apply the rules to one log; `NoCurve` says what was found instead of evals."""
+    """Apply the rules to one log; `NoCurveError` says what was found instead of evals."""
     if not log.rows:
-        raise NoCurve(f"{log.source}: there are no rows in it, has the run started?")
+        raise NoCurveError(f"{log.source}: there are no rows in it, has the run started?")
     role, eliminated = roles(
         log.found, all_eval=log.all_eval, all_train=log.all_train, wanted=log.ask.metrics
     )
     evals = {name for name, r in role.items() if r == "eval"}
     if not evals:
-        raise NoCurve(no_eval(log))
+        raise NoCurveError(no_eval(log))
     if eliminated:
         _refuse_guess(log, evals)
         log.notes.append(
@@ -97,9 +97,9 @@ def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
 def _refuse_guess(log: Log, evals: set[Name]) -> None:
     """Refuse numbers met in a folder that neither a name nor steps make a curve."""
     named = not {"eval", "evals", "evaluation", "evaluations"}.isdisjoint(words(log.run))
-    if log.ask.browsing and not named:
-        if len(log.rows) < 2 or clocks.choose(log.rows, evals) is None:
-            raise NotALog(f"{log.source}: nothing in it says that it is a log of evals")
+    told = named or (len(log.rows) > 1 and clocks.choose(log.rows, evals) is not None)
+    if log.ask.browsing and not told:
+        raise NotALogError(f"{log.source}: nothing in it says that it is a log of evals")
 
 
 def no_eval(log: Log) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from evalstop.detectors.logs.log import Ask
-from evalstop.detectors.logs.problems import NoCurve, NotALog
+from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 
 HEAD_BYTES = 1 << 16
 MAX_LINE = 16 << 20  # characters of a line
@@ -65,14 +65,14 @@ class LogFile:
         """Size in bytes; `UserError` for what is no regular file."""
         status = self.path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise NotALog(f"{self.path}: this is no regular file")
+            raise NotALogError(f"{self.path}: this is no regular file")
         return status.st_size
 
     @cached_property
     def head(self) -> bytes:
         """The first 64 KB."""
         if self.size == 0:
-            raise NotALog(f"{self.path}: the file is empty (0 bytes), has the run started?")
+            raise NotALogError(f"{self.path}: the file is empty (0 bytes), has the run started?")
         with self.path.open("rb") as file:
             return file.read(HEAD_BYTES)
 
@@ -113,7 +113,7 @@ class LogFile:
     def text(self) -> str:
         """Give the whole text of a file that is one document."""
         if self.size > MAX_DOCUMENT:
-            raise NoCurve(
+            raise NoCurveError(
                 f"{self.path}: too large for one document ({self.size >> 20} MB, the limit is "
                 f"{MAX_DOCUMENT >> 20} MB), log it as lines of JSON"
             )
@@ -135,15 +135,15 @@ class LogFile:
     def _refuse_packed(self) -> None:
         for magic, what in PACKED:
             if self.head.startswith(magic):
-                raise NotALog(f"{self.path}: the file is {what}, unpack it first")
+                raise NotALogError(f"{self.path}: the file is {what}, unpack it first")
         if is_pickle(self.head, whole=self.size <= len(self.head)):
-            raise NotALog(
+            raise NotALogError(
                 f"{self.path}: this is a pickle, which is refused since loading one can run code; "
                 "export it as CSV or JSON lines"
             )
         for magic, what in BINARIES:
             if self.head.startswith(magic):
-                raise NotALog(f"{self.path}: this is a binary file ({what}), not a text log")
+                raise NotALogError(f"{self.path}: this is a binary file ({what}), not a text log")
 
     def _wide_encoding(self) -> str:
         """Tell UTF-16 without its mark from binary data: text has a zero in every second byte."""
@@ -152,12 +152,12 @@ class LogFile:
             zeros = self.head[offset::2].count(0)
             if zeros > 0.8 * pairs and self.head[1 - offset :: 2].count(0) < 0.05 * pairs:
                 return name
-        raise NotALog(f"{self.path}: this is a binary file, not a text log")
+        raise NotALogError(f"{self.path}: this is a binary file, not a text log")
 
     def _refuse_binary(self) -> None:
         odd = sum(byte < 32 and byte not in b"\t\n\r\f\b\x1b" for byte in self.head)
         if odd > 0.01 * len(self.head):
-            raise NotALog(f"{self.path}: this is a binary file, not a text log")
+            raise NotALogError(f"{self.path}: this is a binary file, not a text log")
 
 
 def is_pickle(head: bytes, *, whole: bool) -> bool:

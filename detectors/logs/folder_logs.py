@@ -17,7 +17,7 @@ from evalstop.detectors.logs.folders import (
 )
 from evalstop.detectors.logs.formats import mlflow, mlflow_files, tensorboard
 from evalstop.detectors.logs.log import Ask
-from evalstop.detectors.logs.problems import NoCurve, NotALog
+from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.reader import read_file
 from evalstop.detectors.logs.rules.sentences import some
 from evalstop.errors import UserError
@@ -32,9 +32,9 @@ def read_folder(root: Path, ask: Ask, failed: list[str]) -> Found:
     for read in _jobs(tree, replace(ask, browsing=True), found):
         try:
             told = read()
-        except NotALog:
+        except NotALogError:
             continue
-        except NoCurve as none:
+        except NoCurveError as none:
             without.append(str(none))
         except UserError as error:
             failed.append(str(error))
@@ -46,8 +46,10 @@ def read_folder(root: Path, ask: Ask, failed: list[str]) -> Found:
             found.notes += told.notes
     if not found.runs and len(failed) == before:
         if without:
-            raise NoCurve(without[0] + (f" (and {len(without) - 1} more)" if without[1:] else ""))
-        raise NotALog(
+            raise NoCurveError(
+                without[0] + (f" (and {len(without) - 1} more)" if without[1:] else "")
+            )
+        raise NotALogError(
             f"{root}: no training log of a known format among its {len(tree.files)} files"
         )
     found.notes += without
@@ -112,13 +114,13 @@ def _newest(states: Sequence[LogFile]) -> Found:
 
 def _mlflow_runs(tree: Tree, ask: Ask) -> Found:
     """Read the runs of an MLflow file store that were not deleted."""
-    runs: dict[str, tuple[str, Found | NoCurve]] = {}
+    runs: dict[str, tuple[str, Found | NoCurveError]] = {}
     for folder in tree.mlflow:
         if mlflow_files.is_deleted(folder):
             continue
         run_id, name = mlflow_files.identity(folder)
         try:
             runs[run_id] = name, mlflow_files.read_folder(folder, ask)
-        except NoCurve as none:
+        except NoCurveError as none:
             runs[run_id] = name, none
     return mlflow.all_runs(str(tree.root), runs)

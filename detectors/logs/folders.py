@@ -39,9 +39,8 @@ def walk(root: Path) -> Tree:
     seen: set[tuple[int, int]] = set()
     for here, folders, names in os.walk(root, followlinks=False):
         folder = Path(here)
-        tree.links += [
-            _below(folder / n, root) for n in folders + names if (folder / n).is_symlink()
-        ]
+        links = [folder / name for name in folders + names if (folder / name).is_symlink()]
+        tree.links += [link.relative_to(root).as_posix() for link in links]
         if mlflow_files.is_run(folder):
             tree.mlflow.append(folder)
             folders.clear()
@@ -58,10 +57,6 @@ def walk(root: Path) -> Tree:
                 seen.add((status.st_dev, status.st_ino))
                 tree.files.append(path)
     return tree
-
-
-def _below(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()
 
 
 def natural(name: str) -> list[tuple[int, int | str]]:
@@ -96,9 +91,9 @@ def _folder_name(folder: Path) -> str:
 
 
 def trainer_states(files: list[Path]) -> Iterator[list[Path]]:
-    """Give the trainer's states of each run: that of its own folder, then checkpoints, newest first.
+    """Give the trainer's states of each run: that of its own folder, then its checkpoints.
 
-    Each state holds the whole history so far.
+    The newest checkpoint comes first. Each state holds the whole history so far.
     """
     runs: dict[Path, list[tuple[float, Path]]] = {}
     for path in files:

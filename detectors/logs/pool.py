@@ -79,7 +79,7 @@ def _key(series: Series) -> tuple[object, ...]:
 def _labels(run: Run) -> Iterable[str]:
     """Give longer and longer names of a run, from the path it was read from."""
     path = Path(run.source)
-    own = [] if path.stem == run.name or path.parent.name == run.name else [path.stem]
+    own = [] if run.name in {path.stem, path.parent.name} else [path.stem]
     parents = [p for p in path.parent.parts if p not in ("", ".", "/")]
     tail = [run.name] if path.parent.name != run.name else []
     for depth in range(1 if not own else 0, len(parents) + 1):

@@ -3,9 +3,9 @@
 from evalstop.errors import UserError
 
 
-class NotALog(UserError):
+class NotALogError(UserError):
     """The file is no training log of a known format: passed over inside a folder."""
 
 
-class NoCurve(UserError):
+class NoCurveError(UserError):
     """The file may be a training log, but no curve comes of it: a note inside a folder."""

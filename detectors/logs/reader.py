@@ -3,7 +3,7 @@
 from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import FORMATS
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.errors import UserError
 
 
@@ -11,7 +11,9 @@ def read_file(file: LogFile) -> Found:
     """Read a log; `UserError` says in one line why it cannot be."""
     try:
         if file.head.strip() == b"" and file.size <= len(file.head):
-            raise NotALog(f"{file.path}: there are only blank lines in it, has the run started?")
+            raise NotALogError(
+                f"{file.path}: there are only blank lines in it, has the run started?"
+            )
         for known in FORMATS:
             if known.fits(file):
                 found = known.read(file)
@@ -23,4 +25,4 @@ def read_file(file: LogFile) -> Found:
     except MemoryError:
         raise UserError(f"{file.path}: it is too large for the memory of this machine") from None
     formats = ", ".join(known.name for known in FORMATS)
-    raise NotALog(f"{file.path}: this is no known format of training logs ({formats})")
+    raise NotALogError(f"{file.path}: this is no known format of training logs ({formats})")

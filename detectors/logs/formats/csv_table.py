@@ -8,7 +8,7 @@ from evalstop.detectors.logs.formats import monitor, tidy, wandb
 from evalstop.detectors.logs.formats.csv_text import Dialect, TextRow, dialect, rows
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import clean
 from evalstop.detectors.logs.rules.sentences import some
@@ -23,11 +23,11 @@ def read(file: LogFile) -> Found:
     """Read the table by its header."""
     told = dialect(file)
     if told is None:
-        raise NotALog(f"{file.path}: this is no table with a header")
+        raise NotALogError(f"{file.path}: this is no table with a header")
     first = list(islice(rows(file, told.delimiter), 2))
     header = names_of(first[0].cells)
     if len(first) < 2:
-        raise NotALog(f"{file.path}: there is a header and no rows, has the run started?")
+        raise NotALogError(f"{file.path}: there is a header and no rows, has the run started?")
     wandb.refuse_runs_table(header, file)
     if tidy.fits(header):
         return tidy.read(file, told)

@@ -20,7 +20,13 @@ _FOOTER = struct.Struct("<I")
 _START = 1  # of a SessionLog
 
 # dtype of a tensor to (numpy type of its bytes, field of its values)
-_TENSORS = {1: ("<f4", 5), 2: ("<f8", 6), 3: ("<i4", 7), 9: ("<i8", 10), 19: ("<f2", 0)}
+_TENSORS: dict[object, tuple[str, int]] = {
+    1: ("<f4", 5),
+    2: ("<f8", 6),
+    3: ("<i4", 7),
+    9: ("<i8", 10),
+    19: ("<f2", 0),
+}
 
 
 @dataclass
@@ -129,11 +135,13 @@ def _scalars(summary: memoryview) -> Iterator[tuple[str, float]]:
 
 def _scalar_tensor(tensor: memoryview) -> float | None:
     """Give the number of a tensor with one element, None for other tensors."""
-    told: dict[int, int | memoryview] = dict(fields(tensor))
-    kind, at = _TENSORS.get(int(told.get(1, 0)) if isinstance(told.get(1, 0), int) else 0, ("", 0))
-    content = told.get(4, told.get(at, b""))
-    if kind and isinstance(content, int):
+    told = dict(fields(tensor))
+    kind, at = _TENSORS.get(told.get(1), ("", 0))
+    content = told.get(4, told.get(at))
+    if not kind or content is None:
+        return None
+    if isinstance(content, int):
         return float(signed(content))
-    if not kind or len(content) != np.dtype(kind).itemsize:
+    if len(content) != np.dtype(kind).itemsize:
         return None
     return float(np.frombuffer(content, kind)[0])

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NoCurve
+from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.cells import number
 
 
@@ -22,7 +22,7 @@ def read(document: Any, log: Log) -> Found:  # noqa: ANN401
     """Read the history."""
     history = [row for row in document["log_history"] if isinstance(row, dict)]
     if not history:
-        raise NoCurve(
+        raise NoCurveError(
             f"{log.source}: log_history is empty (0 rows), nothing was logged before this "
             "checkpoint; give a later one"
         )

@@ -1,4 +1,4 @@
-"""A file that is one JSON document: a trainer's state, a list of records, results, steps as keys."""
+"""A file that is one JSON document: a trainer's state, records, results, steps as keys."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from evalstop.detectors.logs.formats import by_step, hugging_face, lm_eval
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_document, parse_line
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import use
 from evalstop.errors import UserError
 
@@ -38,7 +38,9 @@ def read(file: LogFile) -> Found:
         return by_step.read(document, log)
     if isinstance(document, list) and not document:
         raise UserError(f"{file.path}: the list is empty (0 rows), has the run started?")
-    raise NotALog(f"{file.path}: this JSON has neither records nor steps, so it is no known log")
+    raise NotALogError(
+        f"{file.path}: this JSON has neither records nor steps, so it is no known log"
+    )
 
 
 def _rows(document: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - any JSON value

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from evalstop.detectors.logs.files import LogFile
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.errors import UserError
 
 
@@ -39,7 +39,7 @@ def parse_document(file: LogFile) -> Any:  # noqa: ANN401 - any JSON value
                 f"{file.path}: ends in the middle of a value (truncated, or still being "
                 "written): retry when it is complete"
             ) from None
-        raise NotALog(
+        raise NotALogError(
             f"{file.path}: this is no valid JSON ({told}) and no other known format"
         ) from None
     return values[0] if len(values) == 1 else values

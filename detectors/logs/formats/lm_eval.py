@@ -10,7 +10,7 @@ from typing import Any
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NoCurve
+from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.cells import is_base, name_step, number
 
 _STAMP = re.compile(r"(results|samples)?_?\d{4}-\d\d-\d\d(T[\d\-:.]+)?")
@@ -32,7 +32,7 @@ def read(document: Any, log: Log, file: LogFile) -> Found:  # noqa: ANN401
     """Read the metrics of each task at the one step of this file."""
     step, log.run = _step_and_run(document, file)
     if step is None:
-        raise NoCurve(
+        raise NoCurveError(
             f"{log.source}: results of one checkpoint, and neither its name nor its model tells "
             "a step; name the files like NAME_step1000.json"
         )

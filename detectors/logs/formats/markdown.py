@@ -7,7 +7,7 @@ from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import plain, step
 from evalstop.detectors.logs.rules.names import use
 
@@ -40,7 +40,7 @@ def read(file: LogFile) -> Found:
                 else record
             )
     if not log.rows:
-        raise NotALog(f"{file.path}: none of its tables has a column of steps")
+        raise NotALogError(f"{file.path}: none of its tables has a column of steps")
     return assemble(log)
 
 
@@ -74,10 +74,9 @@ def _clock(header: list[str], rows: list[list[str]]) -> str | None:
         for name in header:
             if use(plain(name))[0] == wanted:
                 return name
-    labels = [row[0] for row in rows if row]
-    return (
-        header[0] if labels and sum(step(c) is not None for c in labels) * 2 > len(labels) else None
-    )
+    labels = [step(row[0]) for row in rows if row]
+    steps = [label for label in labels if label is not None]
+    return header[0] if len(steps) * 2 > len(labels) else None
 
 
 FORMAT = Format("Markdown table", fits, read)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.log import Ask, Log
-from evalstop.detectors.logs.problems import NoCurve
+from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.sentences import some
 
 LARGEST = 1.797e308  # what MLflow writes for infinity in a database
@@ -53,12 +53,12 @@ def _steps(metric: str, values: list[Logged], log: Log) -> list[float]:
     return [i * (log.ask.step_every or 1.0) for i in range(len(values))]
 
 
-def all_runs(source: str, runs: Mapping[str, tuple[str, Found | NoCurve]]) -> Found:
+def all_runs(source: str, runs: Mapping[str, tuple[str, Found | NoCurveError]]) -> Found:
     """Put the runs of a store together: run id to (name, what was found)."""
     found, without = Found(), []
     names = [name for name, _ in runs.values()]
     for run_id, (name, told) in runs.items():
-        if isinstance(told, NoCurve):
+        if isinstance(told, NoCurveError):
             without.append(name)
             continue
         for run in told.runs:
@@ -69,7 +69,7 @@ def all_runs(source: str, runs: Mapping[str, tuple[str, Found | NoCurve]]) -> Fo
         found.warnings += told.warnings
         found.notes += told.notes
     if without and not found.runs:
-        raise NoCurve(f"{source}: no eval metric in any of its runs ({some(without)})")
+        raise NoCurveError(f"{source}: no eval metric in any of its runs ({some(without)})")
     if without:
         found.notes.append(f"{source}: no eval metric in run {some(without)}")
     return found

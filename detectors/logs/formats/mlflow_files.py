@@ -5,6 +5,7 @@ MLflow itself no longer opens such a store unless told to, and refuses a metric 
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -70,24 +71,24 @@ def is_deleted(folder: Path) -> bool:
 
 
 def _metric_files(folder: Path) -> Iterator[Path]:
-    for path in sorted((folder / "metrics").rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            yield path
+    for here, folders, names in os.walk(folder / "metrics", followlinks=False):
+        folders.sort()
+        yield from (Path(here, name) for name in sorted(names))
 
 
 def _values(path: Path, folder: Path, warnings: list[str]) -> Iterator[Logged]:
     """Give the values of a metric: lines of ``timestamp value step``, each with its end."""
     metric = path.relative_to(folder / "metrics").as_posix()
-    if path.stat().st_size == 0:
-        return
     file = LogFile(path, metric)
+    if path.is_symlink() or file.size == 0:
+        return
     for line, text in file.lines():
-        if not text.strip():
+        cells = text.split()
+        if not cells:
             continue
-        time, value, step, *_ = [*map(number, text.split()[:3]), 0.0, 0.0, 0.0]
-        whole = text.endswith("\n") and len(text.split()) > 1
-        if not whole or time is None or step is None or not math.isfinite(time + step):
+        time, value, step = (number(cell) for cell in [*cells[:3], "0", ""][:3])
+        if not text.endswith("\n") or len(cells) < 2 or time is None or step is None:
             warnings.append(f"{path}: line {line} is incomplete (run still writing?): skipped")
-        elif value is not None:
+        elif value is not None and math.isfinite(time) and math.isfinite(step):
             yield Logged(metric, int(time), value, int(step))
     warnings += file.warnings

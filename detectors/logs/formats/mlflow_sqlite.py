@@ -17,7 +17,7 @@ from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.mlflow import Logged, all_runs, read_run
-from evalstop.detectors.logs.problems import NoCurve, NotALog
+from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.errors import UserError
 
@@ -97,7 +97,7 @@ def _state(path: Path) -> list[tuple[int, int]]:
 def _read(file: LogFile, database: sqlite3.Connection) -> Found:
     tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
     if not {"runs", "metrics"} <= tables:
-        raise NotALog(f"{file.path}: this SQLite database has no MLflow runs in it")
+        raise NotALogError(f"{file.path}: this SQLite database has no MLflow runs in it")
     names = dict(database.execute(NAMES)) if "tags" in tables else {}
     runs = {
         str(run_id): str(names.get(run_id) or name or run_id)
@@ -108,15 +108,14 @@ def _read(file: LogFile, database: sqlite3.Connection) -> Found:
         told = number("nan" if is_nan else value)
         if told is not None and run_id in logged:
             logged[run_id].append(Logged(str(metric), int(moment), told, int(step)))
-    found: dict[str, tuple[str, Found | NoCurve]] = {}
-    for run_id, values in logged.items():
+    found: dict[str, tuple[str, Found | NoCurveError]] = {}
+    for run_id, name in runs.items():
         try:
-            told_run: Found | NoCurve = read_run(str(file.path), runs[run_id], file.ask, values)
-        except NoCurve as none:
-            told_run = none
-        found[run_id] = runs[run_id], told_run
+            found[run_id] = name, read_run(str(file.path), name, file.ask, logged[run_id])
+        except NoCurveError as none:
+            found[run_id] = name, none
     if not runs:
-        raise NoCurve(f"{file.path}: no eval metric: there are no runs in it")
+        raise NoCurveError(f"{file.path}: no eval metric: there are no runs in it")
     return all_runs(str(file.path), found)
 
 

@@ -1,4 +1,4 @@
-"""NumPy files: one array of evals (``.npy``), or named arrays (``.npz``) as Stable-Baselines3 writes.
+"""NumPy files: an array of evals (``.npy``), or named arrays (``.npz``) as of Stable-Baselines3.
 
 In an archive one array holds the steps; an array of shape (steps, episodes) holds the repeats of
 each eval. Arrays of objects are pickles and are refused by their header, before any data is read.
@@ -14,7 +14,7 @@ from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import MAX_DOCUMENT, LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NotALog
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import clean, use
 from evalstop.errors import UserError
 
@@ -49,8 +49,8 @@ def read(file: LogFile) -> Found:
 
 def _add_array(array: NDArray[np.generic], file: LogFile, log: Log) -> None:
     if array.dtype.names:  # a table with named columns
-        for row in array.reshape(-1):
-            log.add({name: row[name].item() for name in array.dtype.names})
+        for row in array.reshape(-1).tolist():
+            log.add(dict(zip(array.dtype.names, row, strict=True)))
         return
     if array.ndim != 1:
         raise UserError(
@@ -66,12 +66,12 @@ def _read_archive(file: LogFile, log: Log) -> None:
         members = archive.infolist()
         names = [member.filename for member in members]
         if any(name.endswith((".pkl", ".pickle")) for name in names):
-            raise NotALog(
+            raise NotALogError(
                 f"{file.path}: there is a pickle in it, which is refused since loading one can run "
                 "code; export CSV or JSON lines"
             )
         if not any(name.endswith(".npy") for name in names):
-            raise NotALog(f"{file.path}: this is a zip archive (compressed), unpack it first")
+            raise NotALogError(f"{file.path}: this is a zip archive (compressed), unpack it first")
         if len(members) > MAX_MEMBERS:
             raise UserError(f"{file.path}: too large: {len(members)} arrays in one archive")
         arrays: dict[str, NDArray[np.generic]] = {}
@@ -93,7 +93,7 @@ def _load(stream: IO[bytes], name: str, file: LogFile) -> NDArray[np.generic]:
     )
     shape, fortran, dtype = header(stream)
     if dtype.hasobject:
-        raise NotALog(
+        raise NotALogError(
             f"{file.path}: the array {name!r} holds a pickle, which is refused since loading one "
             "can run code; save it as numbers"
         )
@@ -119,7 +119,7 @@ def _add_columns(arrays: dict[str, NDArray[np.generic]], file: LogFile, log: Log
     )
     if clock is None:
         listed = ", ".join(f"{n} {a.shape}" for n, a in list(arrays.items())[:8])
-        raise NotALog(f"{file.path}: no array of steps in it (found: {listed}), add timesteps")
+        raise NotALogError(f"{file.path}: no array of steps in it (found: {listed}), add timesteps")
     steps = arrays.pop(clock).tolist()
     log.known_repeats, log.all_eval = True, "results" in arrays
     if log.all_eval:

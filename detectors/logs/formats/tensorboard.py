@@ -12,7 +12,7 @@ from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.event_file import Event, events, is_event_file
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Ask, Log
-from evalstop.detectors.logs.problems import NoCurve
+from evalstop.detectors.logs.problems import NoCurveError
 
 
 def fits(file: LogFile) -> bool:
@@ -42,7 +42,7 @@ def read_run(paths: Sequence[Path], run: str, ask: Ask) -> Found:
         if event.scalars:
             log.add(_record(event))
     if not log.found:
-        raise NoCurve(f"{log.source}: no eval series: there are no scalars in its event files")
+        raise NoCurveError(f"{log.source}: no eval series: there are no scalars in its event files")
     return assemble(log)
 
 

@@ -14,7 +14,7 @@ from evalstop.detectors.logs.curve import Role
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.csv_text import Dialect, rows
 from evalstop.detectors.logs.log import Ask
-from evalstop.detectors.logs.problems import NoCurve
+from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.branches import Point, equal
 from evalstop.detectors.logs.rules.cells import number, step
 from evalstop.detectors.logs.rules.names import clean, is_eval, use
@@ -52,8 +52,8 @@ def read(file: LogFile, told: Dialect) -> Found:
             if row.cells != header:
                 odd.append(row.line)
             continue
-        key = (record["curve_id"],) if record.get("curve_id") else ()
-        key = key or (record.get("run", file.run), record["metric"], record.get("role", ""))
+        named = (record.get("run", file.run), record["metric"], record.get("role", ""))
+        key = (record["curve_id"],) if record.get("curve_id") else named
         curves.setdefault(key, []).append(record)
     if odd:
         found.warnings.append(f"{file.path}: line {some(odd)} is no row of a curve: left out")
@@ -61,15 +61,15 @@ def read(file: LogFile, told: Dialect) -> Found:
     by_run: dict[str, list[Table]] = {}
     for table in tables:
         by_run.setdefault(table.run, []).append(table)
-    named = any(is_eval(table.metric) for table in tables)
+    told_apart = any(is_eval(table.metric) for table in tables)
     for run, own in by_run.items():
-        series = [s for t in own if (s := t.curve(t.role(named, file.ask))) is not None]
+        series = [s for t in own if (s := t.curve(t.role(told_apart, file.ask))) is not None]
         if series:
             series += _channels(own)
             found.runs.append(Run(run, str(file.path), series, "equal"))
     if not any(s.role == "eval" for run in found.runs for s in run.series):
         listed = some([t.metric for t in tables], 12) or "nothing"
-        raise NoCurve(
+        raise NoCurveError(
             f"{file.path}: no eval series in it (found: {listed}), name one with --metric"
         )
     return found
@@ -100,7 +100,7 @@ class Table:
         return told
 
     def role(self, named: bool, ask: Ask) -> Role | None:
-        """Give the role: as asked, as its column tells, else an eval unless its name is of training.
+        """Give the role: as asked, as its column tells, as its name tells, else an eval.
 
         `named` says that other metrics of the file are called evals.
         """

@@ -11,8 +11,10 @@ from evalstop.errors import UserError
 
 SEPARATOR = " - "
 RUNS_TABLE = frozenset(
-    ["State", "Created", "Runtime", "End Time", "ID", "Notes", "User", "Tags", "Updated", "Sweep"]
-    + ["Hostname", "Commit", "GitHub", "Group", "Job Type"]
+    [
+        *("State", "Created", "Runtime", "End Time", "ID", "Notes", "User", "Tags", "Updated"),
+        *("Sweep", "Hostname", "Commit", "GitHub", "Group", "Job Type"),
+    ]
 )
 
 

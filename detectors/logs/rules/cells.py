@@ -1,8 +1,8 @@
 """What one cell of a log says: a number, nothing, or a step.
 
-A blank, ``NA``, ``None``, ``-`` or ``No log`` says *not evaluated here*; ``nan`` and ``inf`` written
-out say *evaluated, and this is what came out*. ``41.37%`` is 0.4137; bold marks and footnote stars
-are no part of a number.
+A blank, ``NA``, ``None``, ``-`` or ``No log`` says *not evaluated here*; ``nan`` and ``inf``
+written out say *evaluated, and this is what came out*. ``41.37%`` is 0.4137; bold marks and
+footnote stars are no part of a number.
 
 >>> number("**43.05%**"), number("-"), number("1e-3"), number("0,4312", decimal=",")
 (0.4305, None, 0.001, 0.4312)
@@ -14,7 +14,21 @@ import math
 import re
 
 NOTHING = frozenset(
-    ["", "-", "--", "–", "—", "na", "n/a", "<na>", "#n/a", "none", "null", "no log", "nil"]
+    [
+        "",
+        "-",
+        "--",
+        "\N{EN DASH}",
+        "\N{EM DASH}",
+        "na",
+        "n/a",
+        "<na>",
+        "#n/a",
+        "none",
+        "null",
+        "no log",
+        "nil",
+    ]
 )
 BASE = frozenset(["base", "baseline", "base model"])
 
@@ -23,11 +37,11 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _NUMBER = r"\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?"
 _WHOLE_STEP = re.compile(rf"({_NUMBER})\s*([kKM]?)")
+_STEP_WORD = r"(?:global|train)?[ _-]?(?:steps?|iter(?:ation)?s?|checkpoint|ckpt|updates?|epochs?)"
 _NAMED_STEP = re.compile(
-    r"(?:^|[^a-z])(?:(?:global|train)[ _-]?)?(?:steps?|iter(?:ation)?s?|checkpoint|ckpt|updates?|epochs?)"
-    rf"[ _\-=:#]*({_NUMBER})([kKM]?)(?![a-z0-9])",
-    re.IGNORECASE,
+    rf"(?:^|[^a-z]){_STEP_WORD}[ _\-=:#]*({_NUMBER})([kKM]?)(?![a-z0-9])", re.IGNORECASE
 )
+_LAST_STEP = re.compile(rf"(?<![A-Za-z0-9.])({_NUMBER})([kKM]?)(?![A-Za-z0-9])")
 _LONE_STEP = re.compile(rf"(?<![a-z0-9.]){_NUMBER}[kKM]?(?![a-z0-9])", re.IGNORECASE)
 _SCALE = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 
@@ -52,7 +66,7 @@ def number(cell: object, decimal: str = ".") -> float | None:
 def _text_number(cell: str, decimal: str) -> float | None:
     if len(cell) > 100:
         return None
-    text = plain(cell).split("±")[0].strip("_ ").replace("−", "-").rstrip()
+    text = plain(cell).split("±")[0].strip("_ ").replace("\N{MINUS SIGN}", "-").rstrip()
     if not text or "_" in text:
         return None
     percent = text.endswith("%")
@@ -112,7 +126,7 @@ def step(label: object, decimal: str = ".") -> float | None:
 
 
 def key_step(text: str) -> float | None:
-    """Give the step of a label that is nothing but a step: ``100``, ``1e3``, ``step_200``, ``10k``."""
+    """Give the step of a label that is nothing but a step: 100, 1e3, step_200, 10k."""
     if len(text) > 200:
         return None
     match = _WHOLE_STEP.fullmatch(text.strip().lstrip("+-")) or _NAMED_STEP.fullmatch(text.strip())
@@ -128,15 +142,10 @@ def name_step(text: str) -> tuple[float, str] | None:
     >>> name_step("birch-90m_step16"), name_step("birch-90m-4000"), name_step("birch-90m")
     ((16.0, 'birch-90m'), (4000.0, 'birch-90m'), None)
     """
-    named = list(_NAMED_STEP.finditer(text))
-    match = named[-1] if named else None
-    if match is None:
-        lone = [
-            m for m in re.finditer(rf"(?<![A-Za-z0-9.])({_NUMBER})([kKM]?)(?![A-Za-z0-9])", text)
-        ]
-        match = lone[-1] if lone else None
-    if match is None:
+    matches = list(_NAMED_STEP.finditer(text)) or list(_LAST_STEP.finditer(text))
+    if not matches:
         return None
+    match = matches[-1]
     rest = (text[: match.start()] + text[match.end() :]).strip(" _-.=")
     return _scaled(match), rest
 

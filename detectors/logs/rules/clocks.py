@@ -54,7 +54,7 @@ def choose(rows: Sequence[Row], evals: Collection[Name]) -> str | None:
 
 
 def _in_order(log: Log, evals: Collection[Name]) -> list[tuple[Row, Moment]]:
-    """Number the evals of each run 0, 1, 2 ...; other rows belong to the eval that follows."""
+    """Count the evals of each run 0, 1, 2 ...; other rows belong to the eval that follows."""
     every = log.ask.step_every
     last = 0.0
     count: dict[tuple[object, ...], int] = {}

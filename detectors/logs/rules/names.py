@@ -19,6 +19,15 @@ RUN_KEYS = ("run", "run_name", "run_id", "run_uuid", "seed", "trial", "trial_id"
 RUN_PARTS = frozenset(["seed", "trial", "trial_id"])  # named in a run's name: seed=1
 REPLICATE_KEYS = ("rank", "sample", "sample_id", "episode_id", "replicate", "repeat")
 SPLIT_KEYS = ("event", "split", "phase", "mode", "stage", "kind", "type", "subset")
+_USES = (
+    ("step", STEP_KEYS),
+    ("epoch", ("epoch", "epochs", "train_epoch", "eval_epoch", "training_epoch")),
+    ("episode", ("episode",)),
+    ("closing", ("train_runtime", "train_train_runtime")),
+    ("run", RUN_KEYS),
+    ("replicate", REPLICATE_KEYS),
+    ("split", SPLIT_KEYS),
+)
 CONTAINERS = frozenset(["data", "metrics", "logs", "values", "scalars", "summary"])
 
 _TRAIN_SPACES = frozenset(
@@ -26,12 +35,14 @@ _TRAIN_SPACES = frozenset(
 )
 _BOOK_SPACES = frozenset(["time", "timing", "timing_s", "perf", "system", "memory", "gpu"])
 _BOOK_LAST = frozenset(
-    ["runtime", "time", "stderr", "flos", "fps", "timestamp", "lr", "seconds", "elapsed", "epoch"]
-    + ["duration", "stdev", "sd", "count", "samples", "epochs", "percentage", "seed", "steps"]
-    + ["throughput"]
+    [
+        *("runtime", "time", "timestamp", "seconds", "elapsed", "duration", "fps", "throughput"),
+        *("epoch", "epochs", "steps", "samples", "count", "percentage", "seed", "lr", "flos"),
+        *("stderr", "stdev", "sd"),
+    ]
 )
 _BOOK_FIRST = frozenset(["num", "elapsed", "remaining"])
-_BOOK_WHOLE = frozenset([("n",), ("progress",), ("rank",)])
+_BOOK_WHOLE = frozenset([("n",), ("progress",), ("rank",), ("train", "train", "loss")])
 _BOOK_ENDS = frozenset([("per", "second"), ("grad", "norm"), ("learning", "rate")])
 _COUNT = re.compile(r"(?:^|[_/ ])n[_/ ]")
 
@@ -60,10 +71,10 @@ def key(name: str) -> str:
 
 
 def is_eval(name: str) -> bool:
-    """Tell whether a name says that it is an eval: ``eval_loss``, ``Validation Loss``, ``loss/val``.
+    """Tell whether a name says that it is an eval: ``eval_loss``, ``Validation Loss``.
 
-    >>> is_eval("eval_acc"), is_eval("val-core/x/acc/mean@1"), is_eval("val-aux/x"), is_eval("valid")
-    (True, True, False, True)
+    >>> is_eval("loss/val"), is_eval("val-core/x/acc/mean@1"), is_eval("val-aux/x")
+    (True, True, False)
     >>> is_eval("rewards/test_fn/mean"), is_eval("evaluator_x"), is_eval("metrics/dev_f1")
     (False, False, True)
     """
@@ -72,11 +83,14 @@ def is_eval(name: str) -> bool:
     first, *others = (words(part) for part in name.split("/"))
     if first and first[0] in EVAL_WORDS:
         return True
-    if first and (
-        first[0] in _TRAIN_SPACES or name.split("/", maxsplit=1)[0].lower() in _BOOK_SPACES
-    ):
+    if first and (first[0] in _TRAIN_SPACES or _space(name) in _BOOK_SPACES):
         return False
     return any(part and part[0] in EVAL_WORDS for part in others)
+
+
+def _space(name: str) -> str:
+    """Give the part of a name before its first slash."""
+    return name.partition("/")[0].lower()
 
 
 def without_eval(name: str) -> tuple[str, ...]:
@@ -96,22 +110,14 @@ def use(name: str) -> tuple[str, int]:
     >>> use("train/global_step"), use("Step"), use("_step"), use("seed"), use("eval_acc")
     (('step', 1), ('step', 14), ('wandb', 0), ('run', 4), ('value', 0))
     """
-    told = key(name)
     if name == "_step":
         return "wandb", 0
-    if told in STEP_KEYS:
-        return "step", STEP_KEYS.index(told)
-    own_step = "_".join(without_eval(name))  # eval/step
-    if own_step in ("step", "iteration"):
-        return "step", len(STEP_KEYS)
-    if told.removeprefix("train_").removeprefix("eval_") in ("epoch", "epochs"):
-        return "epoch", 0
-    if told in ("episode", "train_runtime"):
-        return ("episode" if told == "episode" else "closing"), 0
-    for purpose, keys in (("run", RUN_KEYS), ("replicate", REPLICATE_KEYS), ("split", SPLIT_KEYS)):
+    told = key(name)
+    for purpose, keys in _USES:
         if told in keys:
             return purpose, keys.index(told)
-    return "value", 0
+    own_step = "_".join(without_eval(name)) in ("step", "iteration")  # eval/step
+    return ("step", len(STEP_KEYS)) if own_step else ("value", 0)
 
 
 def in_train_space(name: str) -> bool:
@@ -124,8 +130,8 @@ def in_train_space(name: str) -> bool:
 def is_bookkeeping(name: str) -> bool:
     """Tell whether a series is bookkeeping: clocks, counts, spreads, learning rates.
 
-    >>> [is_bookkeeping(n) for n in ("eval_n_items", "eval_runtime", "acc_stderr", "x__MAX", "eval_acc")]
-    [True, True, True, True, False]
+    >>> [is_bookkeeping(n) for n in ("eval_n_items", "eval_runtime", "acc_stderr", "eval_acc")]
+    [True, True, True, False]
     """
     told = without_eval(name)
     if not told or name.startswith("_") or name.endswith(("__MIN", "__MAX")):
@@ -136,7 +142,7 @@ def is_bookkeeping(name: str) -> bool:
         or told in _BOOK_WHOLE
         or told[-2:] in _BOOK_ENDS
         or "std" in told
-        or name.split("/", maxsplit=1)[0].lower() in _BOOK_SPACES
+        or _space(name) in _BOOK_SPACES
         or "_".join(told) in STEP_KEYS
         or _COUNT.search(name.lower()) is not None
     )

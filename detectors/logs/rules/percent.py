@@ -8,7 +8,10 @@ from evalstop.detectors.logs.rules.sentences import some, step_text
 
 
 def as_percent(timed: Sequence[tuple[Row, Moment]], log: Log) -> list[tuple[Row, Moment]]:
-    """Divide bare numbers of percent columns by 100, and say so; signed cells are divided already."""
+    """Divide the bare numbers of percent columns by 100, and say so.
+
+    Cells with a percent sign were divided when they were read.
+    """
     columns = {name for row, _ in timed for name in row.percent}
     columns |= {name.metric for row, _ in timed for name in row.values if "%" in name.metric}
     if not columns:
@@ -22,6 +25,6 @@ def as_percent(timed: Sequence[tuple[Row, Moment]], log: Log) -> list[tuple[Row,
                 told = f"at step {step_text(moment.step)} ({value:g} %)"
                 bare.setdefault(name.metric, []).append(told)
         changed.append((row, moment._replace(values=values)))
-    for metric, told in bare.items():
-        log.aside(metric, f"no % sign in a % column {some(told)}: read as percent")
+    for metric, where in bare.items():
+        log.aside(metric, f"no % sign in a % column {some(where)}: read as percent")
     return changed

@@ -21,7 +21,8 @@ class Merged:
     """A series with one value a step.
 
     `averaged` maps a step to the number of rows that were averaged there, `doubled` lists steps
-    whose equal rows are one eval, `partly` maps a step to the number of its rows that had no finite value.
+    whose equal rows are one eval, `partly` maps a step to the number of its rows that had no
+    finite value.
     """
 
     steps: NDArray[np.float64]

@@ -28,8 +28,10 @@ _KL = ("kl", "mean kl", "kl mean", "ppo kl", "approx kl", "policy kl", "kl div",
 CHANNELS: dict[Role, tuple[str, ...]] = {"train_loss": _LOSS, "proxy_reward": _PROXY, "kl": _KL}
 
 _OTHER_TRAIN = frozenset(
-    ["pg loss", "policy loss", "value loss", "vf loss", "actor loss", "critic loss", "entropy loss"]
-    + ["learning rate", "lr", "grad norm"]
+    [
+        *("pg loss", "policy loss", "value loss", "vf loss", "actor loss", "critic loss"),
+        *("entropy loss", "learning rate"),
+    ]
 )
 _SIGNAL_WORDS = frozenset(["loss", "reward", "rewards", "score", "scores", "kl", "return", "rew"])
 
@@ -37,7 +39,6 @@ _SIGNAL_WORDS = frozenset(["loss", "reward", "rewards", "score", "scores", "kl",
 _DIAGNOSTIC_FIRST = frozenset(["completions", "completion", "logps", "logits", "sampling", "clip"])
 _DIAGNOSTIC = frozenset(
     ["kl", "entropy", "rewards chosen", "rewards rejected", "mean ep length", "ep lengths"]
-    + ["frac reward zero std", "step time"]
 )
 
 
@@ -56,8 +57,6 @@ def channel(name: str) -> tuple[Role, int] | None:
     """
     told = words(name)
     plain = " ".join(told[1:] if len(told) > 1 and in_train_space(name) else told)
-    if plain == "train loss":  # what Hugging Face calls train/train_loss
-        plain = "loss"
     if told[:1] == ("policy",) and plain == "loss":
         return None
     for role, names in CHANNELS.items():
