@@ -43,7 +43,7 @@ WORLDS: tuple[type[World], ...] = (
     RealNoise,
 )
 
-CATALOGUE = Catalogue("world", WORLDS)
+CATALOGUE: Catalogue[World] = Catalogue("world", WORLDS)
 
 __all__ = ["CATALOGUE", "WORLDS", "World", "build_world"]
 
@@ -51,20 +51,8 @@ __all__ = ["CATALOGUE", "WORLDS", "World", "build_world"]
 def build_world(spec: str, more: dict[str, str] | None = None, *, outside: bool = False) -> World:
     """Make a world from ``NAME:field=value,...``.
 
-    Parameters
-    ----------
-    spec : str
-        Name of a member, or ``path.py:Class``, with settings.
-    more : dict, optional
-        Further settings.
-    outside : bool
-        Whether the user typed it, so that a file may be run.
-
-    Raises
-    ------
-    UserError
-        If there is no such world or setting, naming the nearest known one, or the class is no
-        world.
+    A file (``path.py:Class``) is run only if the user typed it (`outside`). `UserError` names the
+    nearest known world or setting, or says that a class is no world.
     """
     world = CATALOGUE.build(spec, more=more, allow_path=outside)
     if not isinstance(world, World):
