@@ -8,15 +8,19 @@ assumptions. It is what ``evalstop calibrate --out`` writes and ``watch --calibr
 'at most 4.3% false stops within 10 evals (exact: flat curve, independent continuous noise)'
 """
 
-from dataclasses import dataclass, replace
+import json
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 
 from evalstop.detectors.counting import false_alarm_probability, k_for
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import name_of, spec_of
+from evalstop.detectors.storage import write_atomically
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.patience import Patience
 from evalstop.errors import UserError
 
+FORMAT = 1  # of the saved file; raised when its meaning changes
 COUNTED = "flat curve, independent continuous noise"
 
 
@@ -61,6 +65,37 @@ class Calibration:
         return f"at most {share} false stops within {self.horizon} evals ({how})"
 
 
+def save(calibration: Calibration, path: str | Path) -> None:
+    """Write what `load` reads, under a temporary name first."""
+    told = {"format": FORMAT, **asdict(calibration)}
+    write_atomically(path, json.dumps(told, indent=1, allow_nan=False) + "\n")
+
+
+def load(path: str | Path) -> Calibration:
+    """Read what `save` wrote.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read or is of another format.
+    """
+    try:
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        if told.pop("format") != FORMAT:
+            raise UserError(f"{path}: is of another format, calibrate again")
+        values = {f.name: told[f.name] for f in fields(Calibration)}
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path}: is no calibration ({error!r}), calibrate again") from error
+    for name in ("threshold", "interval"):
+        if isinstance(values[name], list):
+            values[name] = tuple(values[name])
+    return Calibration(**values)
+
+
 def exact(detector: Detector, fpr: float, horizon: int) -> Calibration:
     """Calibrate by an exact calculation.
 
@@ -85,23 +120,28 @@ def exact(detector: Detector, fpr: float, horizon: int) -> Calibration:
         raise UserError(f"fpr: must be between 0 and 1, got {fpr:g}")
     if horizon < 1:
         raise UserError(f"horizon: must be at least 1 eval, got {horizon}")
-    if isinstance(detector, KDecline | Patience):
-        rule = name_of(detector)
-        k = k_for(fpr, horizon, rule)
-        realised = float(false_alarm_probability(k, horizon, rule))
-        with_k: KDecline | Patience = (
-            replace(detector, k=k) if isinstance(detector, KDecline) else replace(detector, evals=k)
+    if isinstance(detector, KDecline):
+        counted: KDecline | Patience = replace(detector, k=k_for(fpr, horizon, detector.name))
+    elif isinstance(detector, Patience):
+        counted = replace(detector, evals=k_for(fpr, horizon, detector.name))
+    else:
+        raise UserError(
+            f"{name_of(detector)}: no exact calibration is known for it, give --threshold instead"
         )
-        return Calibration(
-            detector=spec_of(with_k),
-            threshold=with_k.natural_threshold,
-            nominal=fpr,
-            realised=realised,
-            interval=(realised, realised),
-            horizon=horizon,
-            method="exact",
-            assumptions=COUNTED,
-        )
-    raise UserError(
-        f"{name_of(detector)}: no exact calibration is known for it, give --threshold instead"
+    return replace(natural_promise(counted, horizon), nominal=fpr)
+
+
+def natural_promise(detector: KDecline | Patience, horizon: int) -> Calibration:
+    """Say what the rule's own k promises, exactly."""
+    k = int(detector.k if isinstance(detector, KDecline) else detector.evals)
+    realised = float(false_alarm_probability(k, horizon, detector.name))
+    return Calibration(
+        detector=spec_of(detector),
+        threshold=detector.natural_threshold,
+        nominal=realised,
+        realised=realised,
+        interval=(realised, realised),
+        horizon=horizon,
+        method="exact",
+        assumptions=COUNTED,
     )

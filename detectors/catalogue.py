@@ -5,13 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from evalstop.detectors.settings import build, name_of, nearest, parse_spec
 from evalstop.errors import UserError
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Generic[T]):
     """The members of one kind (detectors, schedulers), found by name.
 
     Parameters
@@ -58,10 +61,12 @@ class Catalogue:
 
     def build(
         self, spec: str, *, more: Mapping[str, str] | None = None, allow_path: bool = False
-    ) -> object:
+    ) -> T:
         """Make a member from ``NAME:field=value,...`` and further settings."""
         name, settings = parse_spec(spec)
-        return build(self.find(name, allow_path=allow_path), {**settings, **(more or {})})
+        cls = self.find(name, allow_path=allow_path)
+        made: T = build(cls, {**settings, **(more or {})})
+        return made
 
 
 def load_class(name: str, kind: str) -> type:

@@ -1,6 +1,7 @@
 """The zoo: one rule, one file, all of them in one explicit tuple."""
 
 from evalstop.detectors.catalogue import Catalogue
+from evalstop.detectors.rules import Detector
 from evalstop.detectors.zoo.always import Always
 from evalstop.detectors.zoo.bocpd import Bocpd
 from evalstop.detectors.zoo.cusum import Cusum
@@ -53,4 +54,4 @@ ZOO: tuple[type, ...] = (
     Always,
 )
 
-DETECTORS = Catalogue("detector", ZOO)
+DETECTORS: Catalogue[Detector] = Catalogue("detector", ZOO)

@@ -31,7 +31,7 @@ POLICIES: tuple[type[Policy], ...] = (
     SjfGpus,
 )
 
-SCHEDULERS = Catalogue("scheduler", POLICIES)
+SCHEDULERS: Catalogue[Policy] = Catalogue("scheduler", POLICIES)
 
 __all__ = ["POLICIES", "SCHEDULERS", "Oracle", "Policy", "build_policy"]
 

@@ -7,7 +7,7 @@ from evalstop.simulator.presets.scenario import Scenario, overlay
 
 PRESETS: tuple[type[Preset], ...] = (Preset, PaperN6, HeadOfLine)
 
-CATALOGUE = Catalogue("preset", PRESETS)
+CATALOGUE: Catalogue[Preset] = Catalogue("preset", PRESETS)
 
 __all__ = ["CATALOGUE", "PRESETS", "Preset", "Scenario", "build_preset", "overlay"]
 

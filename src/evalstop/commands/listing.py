@@ -1,11 +1,9 @@
 """How ``detectors``, ``schedulers`` and ``presets`` show what there is."""
 
 import dataclasses
-import json
-import math
 from typing import Any
 
-from evalstop.console import table
+from evalstop.console import print_json, table
 from evalstop.detectors.catalogue import Catalogue
 from evalstop.detectors.settings import name_of, write
 
@@ -30,11 +28,11 @@ def describe(cls: type) -> dict[str, Any]:
     return {"name": name_of(cls), "description": first_line(cls), "settings": fields}
 
 
-def show(catalogue: Catalogue, *, as_json: bool) -> None:
+def show(catalogue: Catalogue[Any], *, as_json: bool) -> None:
     """Print the members of a catalogue, as a table or as JSON."""
     members = [*catalogue.members, *catalogue.outsiders().values()]
     if as_json:
-        print(json.dumps([finite(describe(m)) for m in members], indent=1))
+        print_json([describe(m) for m in members])
         return
     rows = []
     for member in members:
@@ -42,12 +40,3 @@ def show(catalogue: Catalogue, *, as_json: bool) -> None:
         fields = (f"{k}={write(v['default'])}" for k, v in told["settings"].items())
         rows.append((told["name"], told["description"], " ".join(fields)))
     table("", (catalogue.kind, "what it does", "settings and their defaults"), rows)
-
-
-def finite(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Turn numbers that JSON does not have (infinity, NaN) into null."""
-    if isinstance(value, dict):
-        return {k: finite(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

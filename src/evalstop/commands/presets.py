@@ -1,6 +1,5 @@
 """``evalstop presets``: worlds that make runs, and presets (a world and a cluster)."""
 
-import json
 from typing import Any
 
 import typer
@@ -10,8 +9,8 @@ def presets(
     as_json: bool = typer.Option(False, "--json", help="For a program to read."),
 ) -> None:
     """List the worlds and presets of the simulator with their settings and defaults."""
-    from evalstop.commands.listing import describe, finite
-    from evalstop.console import notes, table
+    from evalstop.commands.listing import describe
+    from evalstop.console import notes, print_json, table
     from evalstop.simulator import presets as clusters
     from evalstop.simulator import worlds
 
@@ -20,8 +19,7 @@ def presets(
         for catalogue in (worlds.CATALOGUE, clusters.CATALOGUE)
     }
     if as_json:
-        listed = [{"kind": kind, **finite(m)} for kind, members in found.items() for m in members]
-        print(json.dumps(listed, indent=1))
+        print_json([{"kind": kind, **m} for kind, members in found.items() for m in members])
         return
     shared = describe(worlds.World)["settings"]
     everything = {"world": shared, "preset": {}}

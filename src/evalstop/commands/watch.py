@@ -1,0 +1,228 @@
+"""``evalstop watch``: which run to stop tonight, and which checkpoint to keep."""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalstop.commands.read import split_directions
+from evalstop.console import make_table, notes, plain, print_json, say, table, warnings
+from evalstop.errors import UserError
+from evalstop.sparkline import sparkline
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from evalstop.detectors.logs import Curve, Reading
+    from evalstop.detectors.watching import RuleFor, Watched
+
+STOP, GO_ON, UNREADABLE = 10, 0, 2
+FOLLOWED_EVALS = 40  # horizon of the budget while nobody knows how long a run will be
+COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verdict", "curve")
+
+
+def watch(
+    paths: list[Path] = typer.Argument(..., help="Logs, folders, MLflow stores."),
+    metric: list[str] = typer.Option([], "--metric", help="Judge only this metric; repeatable."),
+    direction: list[str] = typer.Option(
+        [], "--direction", help="METRIC=higher or METRIC=lower; repeatable."
+    ),
+    step_every: float | None = typer.Option(None, help="Steps between evals of a file without."),
+    detector: str | None = typer.Option(None, help="NAME[:field=value,...] or path.py:Class."),
+    threshold: float | None = typer.Option(None, help="Alarm when the statistic reaches it."),
+    fpr: float | None = typer.Option(None, help="False stops allowed per run (default .05)."),
+    horizon: int | None = typer.Option(None, help="Evals per run that --fpr covers."),
+    calibration: Path | None = typer.Option(None, help="What `evalstop calibrate --out` wrote."),
+    follow: bool = typer.Option(False, "--follow", help="Keep reading logs that still grow."),
+    every: float = typer.Option(10.0, min=0.05, help="Seconds between readings (--follow)."),
+    state: Path = typer.Option(Path("evalstop-out/watch.json"), help="Memory of --follow."),
+    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+) -> int:
+    """Say which runs should stop, since when, and which checkpoint to keep.
+
+    Exit status: 10 = at least one run should stop, 0 = go on, 2 = a path could not be read. Without
+    --detector a run should stop after k declines in a row, k from the budget of false stops.
+    """
+    from evalstop.detectors.logs import read_logs
+
+    if follow and horizon is None:
+        horizon = FOLLOWED_EVALS
+    rule_for = _rule_for(detector, threshold, fpr, horizon, calibration)
+    directions = split_directions(direction)
+
+    def read() -> "Reading":
+        return read_logs(
+            paths, metrics=metric, directions=directions, step_every=step_every, growing=follow
+        )
+
+    if follow:
+        return _follow(read, rule_for, state, every, as_json=as_json)
+    reading = read()
+    watched, told = _judge(reading, rule_for)
+    notes(reading.notes)
+    warnings([*reading.warnings, *told])
+    for sentence in reading.failed:
+        say("error", sentence)
+    if as_json:
+        print_json([w.record() for w in watched])
+    else:
+        table("", COLUMNS, map(_row, watched))
+        for promise in _promises(watched):
+            print(promise)
+    return _status(watched, failed=bool(reading.failed))
+
+
+def _rule_for(
+    detector: str | None,
+    threshold: float | None,
+    fpr: float | None,
+    horizon: int | None,
+    calibration: Path | None,
+) -> "RuleFor":
+    from evalstop.detectors.calibration import load
+    from evalstop.detectors.watching import calibrated, rule_for_runs
+    from evalstop.detectors.zoo import DETECTORS
+
+    named = DETECTORS.build(detector, allow_path=True) if detector else None
+    if calibration is None:
+        return rule_for_runs(named, threshold, fpr, horizon)
+    if threshold is not None or fpr is not None:
+        raise UserError("--calibration: it holds the threshold, leave --threshold and --fpr out")
+    rule = calibrated(load(calibration), named)
+    return lambda _n_evals: rule
+
+
+def _judge(reading: "Reading", rule_for: "RuleFor") -> tuple[list["Watched"], list[str]]:
+    """Judge the curves of known direction; say which were left out."""
+    from evalstop.detectors.logs.eval_runs import eval_runs
+    from evalstop.detectors.watching import judge
+
+    def judged(curve: "Curve") -> bool:
+        return curve.role != "eval" or curve.higher_is_better is not None
+
+    told = [
+        f"{metric}: the log does not tell which way it is better, it is left out; "
+        f"add --direction {metric}=higher (or lower)"
+        for metric in sorted({c.metric for c in reading.curves if not judged(c)})
+    ]
+    left = replace(reading, curves=[c for c in reading.curves if judged(c)])
+    if told and not any(c.role == "eval" for c in left.curves):
+        raise UserError(told[0].replace("it is left out", "and no other eval is left"))
+    watched = judge(eval_runs(left), rule_for)
+    return watched, told + [w.beyond for w in watched if w.beyond]
+
+
+def _status(watched: Iterable["Watched"], *, failed: bool = False) -> int:
+    if any(w.stop for w in watched):
+        return STOP
+    return UNREADABLE if failed else GO_ON
+
+
+def _row(watched: "Watched") -> tuple[object, ...]:
+    verdict, score = watched.verdict, watched.best_score
+    return (
+        watched.curve.run,
+        watched.curve.metric,
+        verdict.n_seen + verdict.n_missing,
+        "-" if score is None else f"{score:.4g}",
+        "-" if verdict.best_step is None else f"{verdict.best_step:.10g}",
+        f"{verdict.statistic:.3g} / {watched.threshold:.3g}",
+        watched.word,
+        sparkline(watched.curve.values.tolist(), width=20),
+    )
+
+
+def _promises(watched: Iterable["Watched"]) -> list[str]:
+    """Say what each rule that can fire promises, each rule once."""
+    from evalstop.detectors.settings import spec_of
+
+    told: dict[str, None] = {}
+    for w in watched:
+        if w.cannot_fire:
+            continue
+        promise = w.rule.calibration.promise if w.rule.calibration else "no promise was calibrated"
+        told[f"{spec_of(w.rule.detector)}: {promise}"] = None
+    return list(told)
+
+
+def _follow(
+    read: Callable[[], "Reading"],
+    rule_for: "RuleFor",
+    state: Path,
+    every: float,
+    *,
+    as_json: bool,
+) -> int:
+    """Read again and again, until every run should stop or somebody presses Ctrl-C."""
+    from rich.console import Console
+    from rich.live import Live
+
+    from evalstop.detectors.following import Followed
+
+    followed = Followed(state)
+    watched: list[Watched] = []
+    said: set[str] = set()
+    shown: dict[tuple[str, str, str], str] = {}
+
+    def once(level: str, sentences: Iterable[str]) -> None:
+        for sentence in sentences:
+            if sentence not in said:
+                said.add(sentence)
+                say(level, sentence)
+
+    screen = Console()
+    live = Live(console=screen, auto_refresh=False) if screen.is_terminal and not as_json else None
+    try:
+        if live:
+            live.start()
+        while True:
+            try:
+                reading = followed.merge(read())
+                watched, told = _judge(reading, rule_for)
+            except UserError as problem:  # not there yet, or caught in the middle of a write
+                once("warning", [f"{problem}; trying again"])
+            else:
+                followed.save()
+                once("note", reading.notes)
+                once("warning", [*reading.warnings, *reading.failed, *told])
+                if live:
+                    live.update(_screen(watched), refresh=True)
+                else:
+                    _say_changes(watched, shown, as_json=as_json)
+                if watched and all(w.stop for w in watched):
+                    return STOP
+            time.sleep(every)
+    except KeyboardInterrupt:
+        return _status(watched)
+    finally:
+        if live:
+            live.stop()
+
+
+def _screen(watched: list["Watched"]) -> "Group":
+    from rich.console import Group
+    from rich.text import Text
+
+    promises = [Text(promise) for promise in _promises(watched)]
+    return Group(make_table("", COLUMNS, map(_row, watched)), *promises)
+
+
+def _say_changes(
+    watched: Iterable["Watched"], shown: dict[tuple[str, str, str], str], *, as_json: bool
+) -> None:
+    """Print a line for each curve whose verdict is not what was printed last."""
+    for w in watched:
+        key = (w.curve.source, w.curve.run, w.curve.metric)
+        if shown.get(key) == w.word:
+            continue
+        shown[key] = w.word
+        if as_json:
+            print_json(w.record(), one_line=True)
+        else:
+            keep = (
+                "" if w.verdict.best_step is None else f" (best: step {w.verdict.best_step:.10g})"
+            )
+            print(plain(f"{w.curve.run} / {w.curve.metric}: {w.word}{keep}"), flush=True)
