@@ -91,8 +91,8 @@ def report_html(comparison: Comparison, figures: dict[str, str], command: str = 
     return page(
         "compare.html.j2",
         title=f"Stop rules on {len(comparison.labelled)} labelled curves",
-        notes=comparison.notes,
-        warnings=comparison.warnings,
+        lead=comparison.labelled.notes,
+        remarks=[*comparison.notes[len(comparison.labelled.notes) :], *comparison.warnings],
         findings=findings(comparison),
         columns=COLUMNS.items(),
         natural=natural,

@@ -13,11 +13,12 @@ from evalstop.benchmarks.population import Population
 from evalstop.benchmarks.unimodal import unimodal_fit
 from evalstop.detectors.logs.curve import Curve
 from evalstop.detectors.logs.eval_runs import EvalRuns
-from evalstop.detectors.observation import IntArray, Runs
+from evalstop.detectors.observation import FloatArray, IntArray, Runs
 from evalstop.detectors.settings import nearest
 from evalstop.errors import UserError
 
 AMBIGUOUS = "ambiguous"
+MIXED = 100  # ranges of curves that differ by more are of metrics of different units
 Labels = Callable[[Curve], str]
 
 
@@ -113,9 +114,7 @@ def label_curves(
     runs, curves = evals.runs.take(rows), tuple(evals.curves[i] for i in judged)
     identities = [_identity(c)[:2] for c in curves]
     number = {identity: i for i, identity in enumerate(dict.fromkeys(identities))}
-    constant = np.nanmax(runs.score, axis=1) == np.nanmin(runs.score, axis=1)
-    if constant.any():
-        warnings.append(f"{constant.sum()} curves are constant: no rule can tell anything of them")
+    warnings += _about_ranges(np.nanmax(runs.score, axis=1) - np.nanmin(runs.score, axis=1))
     kind = np.array(["hacking" if told[i] == positive else "healthy" for i in judged])
     return LabelledCurves(
         curves,
@@ -126,6 +125,21 @@ def label_curves(
         notes,
         warnings,
     )
+
+
+def _about_ranges(ranges: FloatArray) -> list[str]:
+    """Warn of curves on which no rule, or not every rule, has a chance."""
+    said = []
+    constant = ranges == 0
+    if constant.any():
+        said.append(f"{constant.sum()} curves are constant: no rule can tell anything of them")
+    low, high = np.quantile(ranges[~constant], [0.1, 0.9]) if not constant.all() else (1.0, 1.0)
+    if high > MIXED * low:
+        said.append(
+            f"the ranges of the curves differ by a factor of {high / low:.0f}: a rule in units of "
+            "the score (drawdown) has no threshold that suits all, --select one source or metric"
+        )
+    return said
 
 
 def labels_in_column(evals: EvalRuns, column: str) -> Labels:

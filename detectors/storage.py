@@ -1,7 +1,6 @@
 """Arrays to and from strict JSON, and files that are never half written."""
 
-import os
-import tempfile
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -47,11 +46,11 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     """Write a file under a temporary name, then put it in place in one step; text as UTF-8."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
-        Path(temporary).replace(path)
+        with temporary.open("x", encoding="utf-8") as file:
+            file.write(text)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

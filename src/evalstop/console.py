@@ -84,6 +84,7 @@ def make_table(
         box=box.SIMPLE_HEAD,
         title_justify="left",
         padding=0 if dense else (0, 1),
+        show_edge=not dense,
     )
     for i, column in enumerate(columns):
         right = bool(cells) and all(_is_number(row[i]) for row in cells)

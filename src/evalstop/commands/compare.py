@@ -88,12 +88,12 @@ def compare(
 
 
 def _labels(evals: "EvalRuns", labels: str) -> "Labels":
-    """Take labels from a file if there is one of that name, else from a column."""
+    """Take labels from a column of the curves if there is one of that name, else from a file."""
     from evalstop.benchmarks.labelled import labels_in_column, labels_in_file
 
-    return (
-        labels_in_file(Path(labels)) if Path(labels).is_file() else labels_in_column(evals, labels)
-    )
+    if not any(labels in curve.labels for curve in evals.curves) and Path(labels).is_file():
+        return labels_in_file(Path(labels))
+    return labels_in_column(evals, labels)
 
 
 def _show(found: "Comparison") -> None:
