@@ -52,13 +52,15 @@ def write_report(comparison: Comparison, folder: Path, command: str = "") -> lis
     figures = {}
     if families(comparison):
         figures = {"roc": roc_svg(comparison), "amoc": amoc_svg(comparison)}
-    files = {"leaderboard.csv": _csv(comparison.rows)}
-    files |= {f"{name}.svg": text for name, text in figures.items()}
-    files["report.html"] = report_html(comparison, figures, command)
-    for name, text in files.items():
-        write_atomically(folder / name, text)
-    _write_parquet(comparison.rows, folder / "leaderboard.parquet")
-    return [folder / name for name in sorted([*files, "leaderboard.parquet"])]
+    files: dict[str, str | bytes] = {
+        "leaderboard.csv": _csv(comparison.rows),
+        "leaderboard.parquet": _parquet(comparison.rows),
+        **{f"{name}.svg": text for name, text in figures.items()},
+        "report.html": report_html(comparison, figures, command),
+    }
+    for name, content in files.items():
+        write_atomically(folder / name, content)
+    return [folder / name for name in files]
 
 
 def _csv(rows: list[Row]) -> str:
@@ -74,12 +76,14 @@ def _known(value: str | float) -> str | float | None:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _write_parquet(rows: list[Row], path: Path) -> None:
+def _parquet(rows: list[Row]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     columns = zip(Row._fields, zip(*rows, strict=True), strict=True)
-    pq.write_table(pa.table({name: [_known(v) for v in told] for name, told in columns}), path)
+    file = io.BytesIO()
+    pq.write_table(pa.table({name: [_known(v) for v in told] for name, told in columns}), file)
+    return file.getvalue()
 
 
 def report_html(comparison: Comparison, figures: dict[str, str], command: str = "") -> str:

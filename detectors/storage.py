@@ -48,8 +48,8 @@ def write_atomically(path: str | Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
+        with temporary.open("xb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
