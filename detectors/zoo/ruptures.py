@@ -53,6 +53,11 @@ class Ruptures:
     def __post_init__(self) -> None:
         check_settings(self)
 
+    @property
+    def monotone(self) -> bool:
+        """A rising trend favours the breaks that rise; an estimated noise may fall with it."""
+        return self.sigma is not None
+
     def statistic(self, prefix: FloatArray) -> FloatArray:
         """Break every run once."""
         n_runs, n_evals = prefix.shape

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evalstop.detectors as room
@@ -35,6 +35,17 @@ VARIANTS = (
     "shiryaev-roberts:on=levels",
     "bocpd:max_run_length=3,alpha=1.3,mean=0.5,sigma=0.1",
     "shiryaev-roberts:on=levels,target=given,sigma=0.1",
+    "slope-glr:sigma=0.1",
+    "step-glr:sided=two",
+    "step-glr:sigma=0.1",
+    "unimodal-glr:sigma=0.1",
+    "unimodal-glr:sigma=0.1,guess_weight=4",
+    "gao-fit:sigma=0.03,prior_df=1,trend_sd=3",
+    "fused:sigma=0.03,weight=1",
+    "e-process:sigma=0.1,horizon=4,shifts=1",
+    "e-detector:sigma=0.1",
+    "kalman-trend:sigma=0.1,level=0.5",
+    "ruptures:sigma=0.1,min_size=1",
 )
 
 every_member = pytest.mark.parametrize("cls", ZOO, ids=name_of)
@@ -42,6 +53,7 @@ every_config = pytest.mark.parametrize("spec", [*map(name_of, ZOO), *VARIANTS])
 
 
 @every_config
+@settings(max_examples=10)  # each looks at 24 runs
 @given(seed=st.integers(0, 2**32 - 1))
 def test_contract(spec, seed):
     check_detector(DETECTORS.build(spec), seed=seed)
