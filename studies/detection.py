@@ -6,7 +6,7 @@ many healthy runs of the same world, drawn apart.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -23,9 +23,8 @@ from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.simulator.truth import Population
 from evalstop.simulator.worlds import build_world
 from evalstop.simulator.worlds.world import World
-from evalstop.studies.grid import Kind, Parts
-from evalstop.studies.study import Study
-from evalstop.studies.thresholds import THRESHOLDS, Threshold
+from evalstop.studies.grid import Kind
+from evalstop.studies.thresholds import Threshold
 
 # False-positive rates (in 1/1000, among healthy runs) at which the ROC is kept.
 PERMILLES = (1, 2, 5, 10, 15, 20, 30, 50, 100, 200, 300, 500)
@@ -59,14 +58,21 @@ class Drawn:
     calibration: Population
     scored: scored.Population
     stoppable: float
-    _statistics: dict[tuple[str, bool], FloatArray] = field(default_factory=dict)
+    _statistics: dict[tuple[str, str], FloatArray] = field(default_factory=dict)
 
-    def statistics(self, detector: Detector, *, calibration: bool = False) -> FloatArray:
-        """Scan the runs, or those that thresholds are calibrated on."""
-        key = (spec_of(detector), calibration)
+    def statistics(self, detector: Detector) -> FloatArray:
+        """Scan the runs."""
+        return self._scan(detector, self.population, "runs")
+
+    def largest(self, detector: Detector, *, last: bool) -> FloatArray:
+        """Give the largest statistics of the healthy runs that thresholds are calibrated on."""
+        statistics = self._scan(detector, self.calibration, "calibration")
+        return largest_statistics(statistics, self.calibration.runs.n_evals, last_counts=last)
+
+    def _scan(self, detector: Detector, population: Population, which: str) -> FloatArray:
+        key = (spec_of(detector), which)
         if key not in self._statistics:
-            runs = self.calibration.runs if calibration else self.population.runs
-            self._statistics[key] = scan(detector, runs)
+            self._statistics[key] = scan(detector, population.runs)
         return self._statistics[key]
 
 
@@ -101,13 +107,7 @@ class Judged:
     def measure(self, drawn: Drawn) -> Mapping[str, float]:
         """Score its alarms, and its statistic at every other threshold."""
         runs, counts = drawn.population.runs, self.threshold.last
-
-        def largest_healthy() -> FloatArray:
-            statistics = drawn.statistics(self.detector, calibration=True)
-            n_evals = drawn.calibration.runs.n_evals
-            return largest_statistics(statistics, n_evals, last_counts=counts)
-
-        threshold = self.threshold.value(self.detector, largest_healthy, drawn.stoppable)
+        threshold = self.threshold.value(self.detector, drawn)
         statistics = drawn.statistics(self.detector)
         alarms = first_alarm(statistics, threshold)
         if not counts:
@@ -123,7 +123,7 @@ class Judged:
             tpr = np.interp(np.array(PERMILLES) / 1000, curve.fpr, curve.tpr)
         return (
             scores._asdict()
-            | {"threshold": threshold, "auc": area(curve), "pauc_05": area(curve, 0.05)}
+            | {"threshold_value": threshold, "auc": area(curve), "pauc_05": area(curve, 0.05)}
             | dict(zip(ROC_SCORES, tpr.tolist(), strict=True))
         )
 
@@ -151,27 +151,16 @@ def as_scored(population: Population) -> scored.Population:
     )
 
 
-def _options(study: Study) -> Mapping[str, list[Any]]:
-    return {
+DETECTION = Kind(
+    common=lambda study: {
         "world": [build_world(spec) for spec in study.worlds],
         "jobs": [Jobs(runs=study.runs)],
-        "detector": [DETECTORS.build(spec) for spec in study.detectors],
-        "threshold": [THRESHOLDS.build(spec) for spec in study.thresholds],
-    }
-
-
-def _assemble(parts: Parts) -> tuple[Detection, Judged] | None:
-    if not parts["threshold"].fits(parts["detector"]):
-        return None
-    return (
+    },
+    detector=DETECTORS.build,
+    assemble=lambda parts: (
         Detection(parts["world"], parts["jobs"]),
         Judged(parts["detector"], parts["threshold"]),
-    )
-
-
-DETECTION = Kind(
-    options=_options,
-    assemble=_assemble,
-    scores=(*Scores._fields, "threshold", "auc", "pauc_05", *ROC_SCORES),
+    ),
+    scores=(*Scores._fields, "threshold_value", "auc", "pauc_05", *ROC_SCORES),
     shown=("recall_before_last", "fpr_healthy", "saved", "premature"),
 )

@@ -1,9 +1,9 @@
 """From a study to its cells: every combination of its parts and of the values of its axes.
 
-A kind of study (`evalstop.studies.detection`) says which *parts* a cell is made of, each with the
-configs that it may be, and how these become a workload and a contender. An axis is a setting of one
-of the parts. A *point* (``noise/3``) is one combination of all that contenders have in common: the
-world, the scheduler, a value of each axis.
+A kind of study (`evalstop.studies.detection`) says which *parts* contenders have in common (the
+world, the scheduler), each with the configs that it may be, and how these, a detector and its
+threshold become a cell. An axis is a setting of one of the parts, the detector or the threshold. A
+*point* (``noise/3``) is one combination of the common parts and of a value of each axis.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 from evalstop.detectors.settings import build, name_of, nearest, settings_of, spec_of, write
 from evalstop.errors import UserError
 from evalstop.studies.cell import Cell, Contender, Workload
-from evalstop.studies.study import Study
+from evalstop.studies.study import AT, Study
+from evalstop.studies.thresholds import THRESHOLDS, Threshold
 
 Parts = Mapping[str, Any]
-# Parts that differ between contenders; not every member has the field of an axis over them.
+Options = Mapping[str, list[Any]]
+# What differs between contenders; not every one of them has the field of an axis.
 COMPARED = ("detector", "threshold")
 
 
@@ -27,19 +29,22 @@ class Kind:
 
     Parameters
     ----------
-    options : callable
-        What each part may be, by the part's name, for a study.
+    common : callable
+        What each common part may be, by its name, for a study.
+    detector : callable
+        Makes a detector (or another stop rule) from its spec.
     assemble : callable
-        Makes the two halves of a cell from one config for each part; ``None`` = there is no such
-        cell (a natural threshold of a rule that has none).
+        Makes the two halves of a cell from one config for each part, ``detector`` and
+        ``threshold`` among them.
     scores : tuple of str
         Scores that its cells have.
     shown : tuple of str
         Those that are shown when a study names none.
     """
 
-    options: Callable[[Study], Mapping[str, list[Any]]]
-    assemble: Callable[[Parts], tuple[Workload, Contender] | None]
+    common: Callable[[Study], Options]
+    detector: Callable[[str], Any]
+    assemble: Callable[[Parts], tuple[Workload, Contender]]
     scores: tuple[str, ...]
     shown: tuple[str, ...]
 
@@ -73,29 +78,42 @@ def place(study: Study, seed: int) -> list[Placed]:
     for score in study.scores:
         if score not in kind.scores:
             raise UserError(f"{study.name}: no score {score!r}, {nearest(score, kind.scores)}")
-    options = kind.options(study)
+    common = kind.common(study)
+    pairs = _pairs(study, kind)
+    options = {**common, **dict(zip(COMPARED, map(list, zip(*pairs, strict=True)), strict=True))}
     homes = {axis: _home(study, axis, options) for axis in study.axes}
-    common = [part for part in options if part not in COMPARED]
-    compared = [part for part in options if part in COMPARED]
     placed: list[Placed] = []
-    points = product(*(options[part] for part in common), *study.axes.values())
-    for point, chosen in enumerate(points):
+    for point, chosen in enumerate(product(*common.values(), *study.axes.values())):
         shared = dict(zip(common, chosen, strict=False))
         values = dict(zip(study.axes, chosen[len(common) :], strict=True))
-        for contender in product(*(options[part] for part in compared)):
-            named = shared | dict(zip(compared, contender, strict=True))
-            halves = kind.assemble(_along(named, homes, values))
-            if halves is None:
-                continue
+        for pair in pairs:
+            named = shared | dict(zip(COMPARED, pair, strict=True))
             labels = {part: spec_of(config) for part, config in named.items()} | values
+            halves = kind.assemble(_along(named, homes, values))
             placed += (
                 Placed(point, labels, Cell(*halves, seed, repeat)) for repeat in range(study.seeds)
             )
-    _check_all_detectors(study, options, placed)
     return placed
 
 
-def _home(study: Study, axis: str, options: Mapping[str, list[Any]]) -> tuple[str, str]:
+def _pairs(study: Study, kind: Kind) -> list[tuple[Any, Threshold]]:
+    """Give the contenders: each detector at each threshold that it has, or at its own."""
+    pairs: dict[tuple[str, str], tuple[Any, Threshold]] = {}
+    for spec in study.detectors:
+        name, _, own = spec.partition(AT)
+        detector = kind.detector(name)
+        thresholds = [THRESHOLDS.build(t) for t in ([own] if own else study.thresholds)]
+        fitting = [threshold for threshold in thresholds if threshold.fits(detector)]
+        if not fitting:
+            raise UserError(
+                f"{study.name}: {name} has no threshold {' or '.join(study.thresholds)}, "
+                'add one like "matched:fpr=0.015"'
+            )
+        pairs |= {(spec_of(detector), spec_of(t)): (detector, t) for t in fitting}
+    return list(pairs.values())
+
+
+def _home(study: Study, axis: str, options: Options) -> tuple[str, str]:
     """Give the part whose setting an axis is, and the setting."""
     part, _, field = axis.rpartition(".")
     if part and part not in options:
@@ -123,16 +141,3 @@ def _along(
             texts = {name: write(v) for name, v in settings_of(config).items()}
             moved[part] = build(type(config), texts | {field: write(value)})
     return moved
-
-
-def _check_all_detectors(
-    study: Study, options: Mapping[str, list[Any]], placed: list[Placed]
-) -> None:
-    """Refuse a study that would leave a detector out."""
-    there = {p.labels["detector"] for p in placed}
-    for detector in options["detector"]:
-        if spec_of(detector) not in there:
-            raise UserError(
-                f"{study.name}: {spec_of(detector)} has no natural threshold, "
-                'add a threshold like "matched:fpr=0.015"'
-            )

@@ -6,6 +6,7 @@ is made once.
 """
 
 import math
+import warnings
 from collections.abc import Callable, Iterable
 from itertools import islice
 
@@ -58,9 +59,10 @@ def run(
     pending = [cell for i, cell in wanted.items() if i not in found]
     advance(len(found), len(wanted))
     tasks = _tasks(pending, jobs)
-    work = Parallel(n_jobs=min(jobs, max(len(tasks), 1)), return_as="generator_unordered")
+    parallel = Parallel(n_jobs=min(jobs, max(len(tasks), 1)), return_as="generator_unordered")
+    work = parallel(delayed(_task)(task) for task in tasks)
     try:
-        for results in work(delayed(_task)(task) for task in tasks):
+        for results in work:
             for i, numbers in results:
                 store.save(wanted[i], numbers)
                 found[i] = numbers
@@ -70,6 +72,10 @@ def run(
             "a worker was killed (out of memory?): finished cells are saved, run the same command "
             "again to go on, with fewer --jobs if memory is short"
         ) from None
+    finally:
+        with warnings.catch_warnings():  # that cancelled tasks are lost is no news
+            warnings.simplefilter("ignore", UserWarning)
+            work.close()
     return [found[cell.id] for cell in cells]
 
 

@@ -26,6 +26,8 @@ from evalstop.detectors.settings import nearest
 from evalstop.errors import UserError
 
 Axes = Mapping[str, tuple[Any, ...]]
+# Between a detector and its threshold, in a study and in its tables.
+AT = " @ "
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,10 @@ class Study:
     ----------
     name : str
         How it is called; also the name of its folder.
-    worlds, detectors : tuple of str
+    worlds : tuple of str
         Specs as on the command line: ``NAME:field=value``.
+    detectors : tuple of str
+        Specs; ``k-decline:k=3 @ natural`` has its own threshold instead of those of the study.
     question : str
         What it asks, in a sentence.
     thresholds : tuple of str

@@ -45,7 +45,7 @@ class Threshold(ABC):
         check_settings(self)
 
     def fits(self, detector: Detector) -> bool:
-        """Tell whether the detector has such a threshold; one that says nothing has only its own."""
+        """Tell whether a detector has such a threshold; one that says nothing has only its own."""
         return not isinstance(detector, Never)
 
     @abstractmethod
@@ -135,7 +135,7 @@ class Like(Threshold):
     @property
     def other(self) -> Detector:
         """The other rule."""
-        return cast("Detector", DETECTORS.build(self.rule))
+        return DETECTORS.build(self.rule)
 
     def fits(self, detector: Detector) -> bool:
         """Nothing is matched to itself."""
@@ -143,7 +143,7 @@ class Like(Threshold):
 
     def value(self, detector: Detector, calibration: Calibration) -> float:
         """Count the other's false alarms, and match their rate; none means fewer than one."""
-        limit = natural_threshold(self.other)
+        limit = Natural().value(self.other, calibration)
         rate = np.mean(calibration.largest(self.other, last=self.last) >= limit)
         largest = calibration.largest(detector, last=self.last)
         fewest = 1 / (len(largest) + 1)

@@ -1,0 +1,44 @@
+"""``evalstop study``: a named study, one of its points, or a study of one's own."""
+
+from pathlib import Path
+
+import typer
+
+
+def study(
+    which: str = typer.Argument(
+        ..., metavar="NAME|FILE.toml", help="A study, or one of its points: noise, noise/3."
+    ),
+    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
+    out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/NAME."),
+    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+) -> None:
+    """Run a study on all processors, or go on where it was interrupted; show what it says."""
+    from joblib import cpu_count
+
+    from evalstop.console import plain, progress, table
+    from evalstop.studies.find import find
+    from evalstop.studies.results import run_study
+
+    found = find(which, smoke=smoke)
+    with progress() as bar:
+        task = bar.add_task(found.study.name, total=None)
+        results = run_study(
+            found.study,
+            out or Path("evalstop-out") / found.study.name,
+            seed=seed,
+            jobs=jobs or cpu_count(),
+            point=found.point,
+            advance=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    analysis = found.analyse(results)
+    files = [*analysis.save(results.folder), "results.csv", "results.parquet", "study.json"]
+    print(plain(f"{found.study.name}: {found.study.question}"))
+    for finding in analysis.findings:
+        print("-", plain(finding))
+    print()
+    for each in analysis.tables:
+        table(each.title, each.columns, each.rows)
+    print(f"seed {seed}, {found.study.seeds} repetitions; ± is half of a 95 % interval over them")
+    print(f"{plain(results.folder)}: {', '.join(files)}")
