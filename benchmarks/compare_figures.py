@@ -65,7 +65,8 @@ def roc_svg(comparison: Comparison) -> str:
         whole.set_title("All thresholds")
         few.set_title("Few false alarms")
         title = f"mean recall up to {PAUC_LIMIT:.0%}"
-        whole.legend(loc="lower right", title=title, title_fontsize=8.5, alignment="left")
+        if whole.get_legend_handles_labels()[0]:
+            whole.legend(loc="lower right", title=title, title_fontsize=8.5, alignment="left")
         return svg(drawn, "roc")
 
 
@@ -79,7 +80,8 @@ def amoc_svg(comparison: Comparison) -> str:
             axes.plot(curve.fpr, curve.delay, label=_title(family), **look[family[0].spec].line)
         axes.set(xlim=(0, 0.5), ylim=(0, None), ylabel="mean delay after the peak, evals")
         percent_axis(axes.xaxis, FALSE_STOPS)
-        axes.legend(loc="upper right", ncols=2)
+        if axes.lines:
+            axes.legend(loc="upper right", ncols=2)
         return svg(drawn, "amoc")
 
 

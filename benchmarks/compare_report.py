@@ -8,7 +8,6 @@ from pathlib import Path
 from evalstop.benchmarks.compare_figures import (
     amoc_svg,
     disputed_svg,
-    families,
     roc_svg,
     rules_drawn,
 )
@@ -35,6 +34,13 @@ COLUMNS = {
 }
 
 
+LABELS = {
+    "roc": "Recall against false positives",
+    "amoc": "Mean delay against false positives",
+    "disputed": "Single runs with the stops of each rule",
+}
+
+
 def write_report(comparison: Comparison, folder: Path, command: str = "") -> list[Path]:
     """Write the table (CSV, Parquet), the figures (SVG) and a page with both; give their paths.
 
@@ -49,9 +55,7 @@ def write_report(comparison: Comparison, folder: Path, command: str = "") -> lis
     command : str
         How to make the same again, shown at the foot of the page.
     """
-    figures = {}
-    if families(comparison):
-        figures = {"roc": roc_svg(comparison), "amoc": amoc_svg(comparison)}
+    figures = {"roc": roc_svg(comparison), "amoc": amoc_svg(comparison)}
     files: dict[str, str | bytes] = {
         "leaderboard.csv": _csv(comparison.rows),
         "leaderboard.parquet": _parquet(comparison.rows),
@@ -91,7 +95,7 @@ def report_html(comparison: Comparison, figures: dict[str, str], command: str = 
     from markupsafe import Markup
 
     natural, matched = natural_lines(comparison), matched_lines(comparison)
-    drawn = {**figures, "disputed": disputed_svg(comparison)}
+    figures = {**figures, "disputed": disputed_svg(comparison)}
     return page(
         "compare.html.j2",
         title=f"Stop rules on {len(comparison.labelled)} labelled curves",
@@ -106,14 +110,7 @@ def report_html(comparison: Comparison, figures: dict[str, str], command: str = 
         drawn_at=_drawn_at(comparison),
         seed=comparison.seed,
         command=command,
-        **{
-            name: Markup(inline(drawn[name], label)) if drawn.get(name) else ""
-            for name, label in (
-                ("roc", "Recall against false positives"),
-                ("amoc", "Mean delay against false positives"),
-                ("disputed", "Single runs with the stops of each rule"),
-            )
-        },
+        **{n: Markup(inline(text, LABELS[n])) if text else "" for n, text in figures.items()},
     )
 
 
