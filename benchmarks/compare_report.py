@@ -60,7 +60,7 @@ def write_report(comparison: Comparison, folder: Path, command: str = "") -> lis
         "leaderboard.csv": _csv(comparison.rows),
         "leaderboard.parquet": _parquet(comparison.rows),
         **{f"{name}.svg": text for name, text in figures.items()},
-        "report.html": report_html(comparison, figures, command),
+        "report.html": _html(comparison, figures, command),
     }
     for name, content in files.items():
         write_atomically(folder / name, content)
@@ -90,7 +90,7 @@ def _parquet(rows: list[Row]) -> bytes:
     return file.getvalue()
 
 
-def report_html(comparison: Comparison, figures: dict[str, str], command: str = "") -> str:
+def _html(comparison: Comparison, figures: dict[str, str], command: str = "") -> str:
     """Make the page, with the figures in it."""
     from markupsafe import Markup
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evalstop.benchmarks.population import Population
+from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.unimodal import unimodal_fit
 from evalstop.detectors.logs.curve import Curve
 from evalstop.detectors.logs.eval_runs import EvalRuns
@@ -32,7 +32,7 @@ class LabelledCurves:
         One per row of `runs` and `population`.
     runs : Runs
         What detectors see.
-    population : Population
+    population : LabelledRuns
         Kind ``hacking`` for the positive label, ``healthy`` for any other. Without a truth, `true`
         is the best rise-then-fall fit of the scores and `peak` the progress of its maximum. Every
         curve weighs the same.
@@ -46,7 +46,7 @@ class LabelledCurves:
 
     curves: tuple[Curve, ...]
     runs: Runs
-    population: Population
+    population: LabelledRuns
     groups: IntArray
     n_ambiguous: int
     notes: list[str]
@@ -182,7 +182,7 @@ def _is_selected(curve: Curve, select: Mapping[str, str]) -> bool:
     return True
 
 
-def _population(runs: Runs, kind: NDArray[np.str_]) -> Population:
+def _population(runs: Runs, kind: NDArray[np.str_]) -> LabelledRuns:
     """Estimate what a truth would tell."""
     assert runs.progress is not None
     # A progress that is missing or goes back at an eval is that of the eval before.
@@ -194,7 +194,7 @@ def _population(runs: Runs, kind: NDArray[np.str_]) -> Population:
         peak[row] = progress[row, at[fit.peak]]
         true[row, :n] = np.interp(np.arange(n), at, fit.values)
     everyone = np.full(len(runs), True)
-    return Population(
+    return LabelledRuns(
         kind=kind,
         peak=peak,
         progress=progress,

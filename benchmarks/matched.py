@@ -91,7 +91,7 @@ def held_out_thresholds(
     ascending, owner = largest[order], groups[order]
     n_groups = int(groups.max(initial=0)) + 1
     left_out = np.bincount(owner, minlength=n_groups)
-    rank = _rank(len(order) - left_out, fpr)
+    rank = _rank(len(order) - left_out, fpr, " besides those of the judged run")
     # The r-th of those that stay: go one further for each of the group's own that lies before it.
     for place in np.lexsort((np.arange(len(order)), owner)):
         rank[owner[place]] += place <= rank[owner[place]]
@@ -99,13 +99,14 @@ def held_out_thresholds(
     return thresholds[groups]
 
 
-def _rank(n: IntArray, fpr: float) -> IntArray:
+def _rank(n: IntArray, fpr: float, besides: str = "") -> IntArray:
     """Give the index (from 0) of the order statistic of `n` runs."""
-    needed = runs_needed(fpr)
-    if n.min(initial=needed) < needed:
+    needed, fewest = runs_needed(fpr), int(n.min(initial=np.iinfo(np.int64).max))
+    if fewest < needed:
+        least = math.ceil(1000 / (fewest + 1)) / 1000
         raise UserError(
             f"fpr: {fpr:g} needs {needed} negative runs to set a threshold from, there are "
-            f"{n.min()}; add runs or take a rate of at least {1 / (n.min() + 1):.2g}"
+            f"{fewest}{besides}; add runs" + (f" or take at least {least:g}" if fewest else "")
         )
     rank: IntArray = np.ceil((1 - fpr) * (n + 1) - 1e-9).astype(np.int64) - 1
     return rank

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evalstop.benchmarks.population import BoolArray, Population
+from evalstop.benchmarks.population import BoolArray, LabelledRuns
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.errors import UserError
 
@@ -70,12 +70,12 @@ class Outcomes(NamedTuple):
     regret_k_back: FloatArray
 
 
-def outcomes(population: Population, alarms: ArrayLike, k_back: int | None = None) -> Outcomes:
+def outcomes(population: LabelledRuns, alarms: ArrayLike, k_back: int | None = None) -> Outcomes:
     """Judge the first alarm of every run.
 
     Parameters
     ----------
-    population : Population
+    population : LabelledRuns
         The runs.
     alarms : int array (n,)
         Index of the eval of each run's first alarm, -1 = none (what `first_alarm` gives).
@@ -112,7 +112,7 @@ def outcomes(population: Population, alarms: ArrayLike, k_back: int | None = Non
     )
 
 
-def delays(population: Population, alarms: ArrayLike) -> Delays:
+def delays(population: LabelledRuns, alarms: ArrayLike) -> Delays:
     """Count the evals from the peak to the alarm and to the end of the run."""
     p, alarm = population, _stops(population, alarms)
     after_peak = p.hacking[:, None] & p.valid & (p.progress >= p.peak[:, None])
@@ -124,7 +124,7 @@ def delays(population: Population, alarms: ArrayLike) -> Delays:
     )
 
 
-def _stops(population: Population, alarms: ArrayLike) -> IntArray:
+def _stops(population: LabelledRuns, alarms: ArrayLike) -> IntArray:
     """Give the alarms on runs that may be stopped."""
     alarm = np.asarray(alarms, dtype=np.int64)
     if alarm.shape != (len(population),) or (alarm >= population.n_evals).any():
@@ -132,7 +132,7 @@ def _stops(population: Population, alarms: ArrayLike) -> IntArray:
     return np.where(population.stoppable, np.maximum(alarm, -1), -1)
 
 
-def _best(population: Population, upto: IntArray) -> IntArray:
+def _best(population: LabelledRuns, upto: IntArray) -> IntArray:
     """Give the earliest best observed eval up to and including `upto`, -1 if all are missing."""
     seen = np.arange(population.observed.shape[1]) <= upto[:, None]
     scores = np.where(seen & ~np.isnan(population.observed), population.observed, -np.inf)
@@ -140,7 +140,7 @@ def _best(population: Population, upto: IntArray) -> IntArray:
     return np.where(np.isneginf(scores[np.arange(len(best)), best]), -1, best)
 
 
-def _regret(population: Population, kept: IntArray) -> FloatArray:
+def _regret(population: LabelledRuns, kept: IntArray) -> FloatArray:
     """Give what the kept checkpoints lack; where all true scores are equal nothing can be lost."""
     true, told = population.true, population.valid & ~np.isnan(population.true)
     highest = np.where(told, true, -np.inf).max(axis=1, initial=-np.inf)

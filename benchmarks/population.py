@@ -1,8 +1,9 @@
 """Runs with what their stops are scored against: made by a simulated world or from labelled curves.
 
-Detectors never see a `Population`: they see `evalstop.detectors.Runs`.
+Detectors never see `LabelledRuns`: they see `evalstop.detectors.Runs`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,12 +11,13 @@ from numpy.typing import NDArray
 
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.errors import UserError
+from evalstop.simulator.truth import Population
 
 BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class LabelledRuns:
     """What scoring knows of ``n`` runs of up to ``m`` evals.
 
     Parameters
@@ -65,6 +67,38 @@ class Population:
         peak = self.peak[self.hacking]
         if not ((peak >= 0) & (peak <= 1)).all():
             raise UserError("peak: every hacking run needs its peak, between 0 and 1")
+
+    @classmethod
+    def of_world(
+        cls,
+        drawn: Population,
+        gpu_hours: FloatArray | None = None,
+        stop_types: Sequence[str] = ("RLHF",),
+    ) -> "LabelledRuns":
+        """Take the runs that a simulated world has drawn, with their truth.
+
+        Parameters
+        ----------
+        drawn : Population
+            From a world, or behind the jobs of a scenario.
+        gpu_hours : array (n,), optional
+            GPU-time of each whole run; default: all weigh the same.
+        stop_types : sequence of str
+            Types of job that may be stopped.
+        """
+        runs, truth = drawn.runs, drawn.truth
+        other = np.where(np.equal(truth.kind, "RLHF"), "healthy", np.strings.lower(truth.kind))
+        assert runs.progress is not None
+        return cls(
+            kind=np.where(truth.hacking, "hacking", other),
+            peak=truth.peak,
+            progress=runs.progress,
+            observed=runs.score,
+            true=truth.true_score,
+            n_evals=runs.n_evals,
+            stoppable=np.isin(truth.kind, list(stop_types)),
+            gpu_hours=np.ones(len(drawn)) if gpu_hours is None else gpu_hours,
+        )
 
     def __len__(self) -> int:
         return len(self.observed)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalstop.benchmarks.outcomes import delays
-from evalstop.benchmarks.population import BoolArray, Population
+from evalstop.benchmarks.population import BoolArray, LabelledRuns
 from evalstop.benchmarks.scores import longest_follow_up, mean_delay
 from evalstop.detectors.observation import FloatArray
 from evalstop.detectors.scan import first_alarm
@@ -83,14 +83,14 @@ def area(curve: Roc, up_to: float = 1.0) -> float:
     return float(np.trapezoid(tpr, fpr) / up_to)
 
 
-def amoc(statistics: FloatArray, population: Population, n_thresholds: int = 100) -> Amoc:
+def amoc(statistics: FloatArray, population: LabelledRuns, n_thresholds: int = 100) -> Amoc:
     """Give the delay on hacking runs at thresholds spread over the false-positive rates.
 
     Parameters
     ----------
     statistics : array (n, m)
         What `scan` gives.
-    population : Population
+    population : LabelledRuns
         The runs.
     n_thresholds : int
         At most so many points.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from evalstop.benchmarks.intervals import LEVEL, percentiles, resample
 from evalstop.benchmarks.outcomes import Delays, Outcomes, delays, outcomes
-from evalstop.benchmarks.population import Population
+from evalstop.benchmarks.population import LabelledRuns
 from evalstop.detectors.observation import FloatArray, IntArray
 
 
@@ -70,12 +70,12 @@ class Scores(NamedTuple):
     regret_k_back: float
 
 
-def score(population: Population, alarms: ArrayLike, k_back: int | None = None) -> Scores:
+def score(population: LabelledRuns, alarms: ArrayLike, k_back: int | None = None) -> Scores:
     """Score the first alarms of all runs (see `outcomes` for the arguments)."""
     return score_outcomes(population, outcomes(population, alarms, k_back))
 
 
-def score_outcomes(population: Population, judged: Outcomes) -> Scores:
+def score_outcomes(population: LabelledRuns, judged: Outcomes) -> Scores:
     """Score judged runs."""
     sums = _sums(population, judged, np.zeros(len(population), dtype=np.int64))
     scores = _scores(sums, longest_follow_up(population))
@@ -83,7 +83,7 @@ def score_outcomes(population: Population, judged: Outcomes) -> Scores:
 
 
 def score_intervals(  # noqa: PLR0913 - the data and how the bootstrap runs
-    population: Population,
+    population: LabelledRuns,
     judged: Outcomes,
     groups: IntArray,
     *,
@@ -110,7 +110,7 @@ def score_intervals(  # noqa: PLR0913 - the data and how the bootstrap runs
     )
 
 
-def longest_follow_up(population: Population) -> int:
+def longest_follow_up(population: LabelledRuns) -> int:
     """Give the most evals that any hacking run has after the first at or after its peak."""
     return int(delays(population, np.full(len(population), -1)).follow_up.max(initial=0))
 
@@ -121,7 +121,7 @@ def mean_delay(found: Delays, horizon: int) -> float:
     return float(_restricted_mean(*tables, horizon)[0])
 
 
-def _sums(population: Population, judged: Outcomes, groups: IntArray) -> dict[str, FloatArray]:
+def _sums(population: LabelledRuns, judged: Outcomes, groups: IntArray) -> dict[str, FloatArray]:
     """Sum over the runs of each group: ``(n_groups,)``, for delays ``(n_groups, n_evals)``."""
     n_groups = int(groups.max(initial=0)) + 1
     hacking, healthy, alarmed = population.hacking, population.healthy, judged.alarm >= 0

@@ -1,6 +1,7 @@
 """`evalstop scan` and `evalstop compare` as a user types them."""
 
 import csv
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -201,6 +202,17 @@ class TestCompare:
         assert said in errors[0]
         assert err[-1] == errors[0]
 
+    def test_one_name_in_two_sources_is_two_runs(self, evalstop, tmp_path):
+        rows = [
+            f"{source},seed-0,acc,{10 * (i + 1)},{value},1,{label}"
+            for source, (label, values) in zip("xy", SMALL.values(), strict=False)
+            for i, value in enumerate(values)
+        ]
+        header = "source,run,metric,step,value,higher_is_better,label"
+        file = write(tmp_path / "c.csv", rows, header)
+        _, _, err = evalstop("compare", file, "--labels", "label", *FEW)
+        assert "note: 1 curves labelled declined are positive; negative: 1 healthy" in err
+
     def test_no_such_file(self, evalstop, tmp_path):
         status, _, err = evalstop("compare", tmp_path / "none.csv", "--labels", "label")
         assert status == 2
@@ -215,3 +227,22 @@ class TestCompare:
         row = next(line for line in out.splitlines() if line.startswith("k-decline"))
         assert row.split()[:4] == ["k-decline", "2", "17/19", "59/108"]
         assert any("10 ambiguous left out" in line for line in err)
+
+
+class TestDocs:
+    page = (EXAMPLE.parents[1] / "compare.md").read_text(encoding="utf-8")
+
+    def test_the_table_in_the_docs_is_what_is_printed(self, evalstop):
+        _, out, _ = evalstop("compare", EXAMPLE, "--labels", "label")
+        shown = [line for line in self.page.splitlines() if re.match(r"[a-z-]+(:k=\d)? .*/", line)]
+        assert len(shown) == 4
+        assert set(shown) <= set(out.splitlines())
+
+    def test_the_python_in_the_docs_runs(self, tmp_path, monkeypatch, capsys):
+        (example,) = re.findall(r"```python\n(.*?)```", self.page, re.DOTALL)
+        (tmp_path / "docs" / "examples").mkdir(parents=True)
+        (tmp_path / "docs" / "examples" / "curves.csv").write_bytes(EXAMPLE.read_bytes())
+        monkeypatch.chdir(tmp_path)
+        exec(example, {})
+        assert capsys.readouterr().out == "slope-glr 31 4\n"
+        assert (tmp_path / "evalstop-out" / "compare" / "report.html").is_file()

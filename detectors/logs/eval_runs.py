@@ -77,7 +77,8 @@ def _require_directions(curves: Sequence[Curve]) -> None:
 
 def _progress(curve: Curve, series: Sequence[Curve]) -> FloatArray:
     """Give step / last step of the run; where steps tell nothing, the share of its evals."""
-    last = max(s.steps[-1] for s in series if len(s.steps))
+    own = [s for s in series if len(s.steps) and (not s.labels or s.source == curve.source)]
+    last = max(s.steps[-1] for s in own)
     if last <= 0 or curve.steps[0] < 0:
         return np.arange(1, len(curve.steps) + 1) / len(curve.steps)
     progress: FloatArray = curve.steps / last

@@ -4,14 +4,14 @@ import dataclasses
 
 import numpy as np
 
-from evalstop.benchmarks.population import Population
+from evalstop.benchmarks.population import LabelledRuns
 
 
 def population_of(runs):
     """Make a population of runs told as in the worked example; all have the same evals."""
     kind = np.array([r["kind"] for r in runs])
     n, m = len(runs), len(runs[0]["score"])
-    return Population(
+    return LabelledRuns(
         kind=kind,
         peak=np.array([np.nan if r["p_star"] is None else r["p_star"] for r in runs]),
         progress=np.tile(np.arange(1, m + 1) / m, (n, 1)),
@@ -28,7 +28,7 @@ def made_up(seed, n=60, m=9):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, m + 1, n)
     true = rng.normal(size=(n, m))
-    told = Population(
+    told = LabelledRuns(
         kind=rng.choice(["hacking", "healthy", "lora"], n),
         peak=rng.uniform(0, 1, n),
         progress=np.minimum(np.arange(1, m + 1) / lengths[:, None], 1),
@@ -48,4 +48,4 @@ def rows_of(population, rows):
         for f in dataclasses.fields(population)
         if f.name != "estimated"
     }
-    return Population(**arrays)
+    return LabelledRuns(**arrays)

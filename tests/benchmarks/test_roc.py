@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from populations import made_up
 
 from evalstop.benchmarks.matched import largest_statistics
-from evalstop.benchmarks.population import Population
+from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.roc import amoc, area, roc
 from evalstop.benchmarks.scores import score
 from evalstop.detectors import Runs, first_alarm, scan
@@ -75,7 +75,7 @@ def rise_and_fall(seed, n=400, m=12):
     rise = np.minimum(progress / peak, 1)
     true = np.where(hacking[:, None] & (progress > peak), 1 - 0.8 * (progress - peak), rise)
     true = rng.uniform(0.3, 1, (n, 1)) * true + rng.uniform(-1, 1, (n, 1))
-    return Population(
+    return LabelledRuns(
         kind=np.where(hacking, "hacking", "healthy"),
         peak=np.where(hacking, peak[:, 0], np.nan),
         progress=progress,

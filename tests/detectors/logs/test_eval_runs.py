@@ -37,6 +37,13 @@ def test_progress_is_step_over_the_last_step_of_the_run():
     assert evals.runs.progress[1, :2].tolist() == [0.5, 1]
 
 
+def test_runs_of_two_sources_may_share_a_name():
+    longer = curve("r", "acc", "eval", [10, 80], [1, 2], source="b", labels={"source": "b"})
+    short = curve("r", "acc", "eval", [10, 20], [1, 2], source="a", labels={"source": "a"})
+    evals = eval_runs(Reading(curves=[longer, short]))
+    assert evals.runs.progress.tolist() == [[0.125, 1], [0.5, 1]]
+
+
 def test_a_logged_progress_is_taken():
     told = curve("r", "progress", "signal", [10, 20, 30], [0.1, 0.2, 0.3])
     evals = eval_runs(Reading(curves=[ACC, told]))
