@@ -44,11 +44,10 @@ def first_alarms(chart: CusumChart, threshold: float, mean: float, n: int) -> Fi
 
     upper, lower = pmf(zero, mean), pmf(zero, -mean)
     upper_start, lower_start = pmf(start, mean), pmf(start, -mean)
-    both = -_product(upper, lower)
-    both[0] += 1
+    both = _product(upper, lower)
     return First(
-        _quotient(upper_start - _product(lower_start, upper), both),
-        _quotient(lower_start - _product(upper_start, lower), both),
+        _repeated(upper_start - _product(lower_start, upper), both),
+        _repeated(lower_start - _product(upper_start, lower), both),
     )
 
 
@@ -120,9 +119,9 @@ def _product(a: Array, b: Array) -> Array:
     return np.convolve(a, b)[: len(a)]
 
 
-def _quotient(a: Array, b: Array) -> Array:
-    """Divide power series of the same length; ``b[0]`` is one."""
+def _repeated(a: Array, b: Array) -> Array:
+    """Give ``a / (1 - b)`` for power series of the same length; ``b[0]`` is zero."""
     c = a.copy()
     for i in range(1, len(a)):
-        c[i] -= c[:i] @ b[i:0:-1]
+        c[i] += c[:i] @ b[i:0:-1]
     return c

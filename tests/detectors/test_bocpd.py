@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evalstop.detectors import Runs, scan
+from evalstop.detectors import Observation, Runs, scan
 from evalstop.detectors.student import student_cdf
 from evalstop.detectors.zoo.bocpd import Bocpd
 
@@ -94,11 +94,26 @@ def test_a_bound_keeps_a_distribution_and_the_short_past(scores, longest):
     np.testing.assert_allclose(bounded[: longest - 1, :longest], whole[: longest - 1, :longest])
 
 
-def test_a_bound_still_finds_the_change():
-    scores = np.random.default_rng(3).normal(np.repeat([0.0, 5.0], [30, 8]), 1.0)
-    posterior = Bocpd(max_run_length=10, hazard=0.01, **RAW).run_length_posterior(scores)
-    assert posterior[-1].argmax() == 8
-    assert posterior[29].argmax() == 10, "the longest length stands for all longer ones"
+def longest_segment(rule, scores):
+    """Posterior mean and variance of the longest segment after all scores, and its probability."""
+    state = rule.init(1)
+    for score in scores:
+        state, _ = rule.step(state, Observation(score=np.array([score])))
+    log_p, mu, beta, _ = (part[0, -1] for part in state.segments)
+    return mu, beta / (rule.alpha + rule.max_run_length / 2), np.exp(log_p)
+
+
+def test_the_longest_segment_fades_and_gives_way_to_a_new_one():
+    rule = Bocpd(max_run_length=10, hazard=0.01, **RAW)
+    scores = np.random.default_rng(3).normal(np.repeat([0.0, 20.0], [300, 14]), 2.0)
+    mu, variance, p = longest_segment(rule, scores[:300])
+    assert abs(mu) < 2
+    assert 2 < variance < 7
+    assert p > 0.5
+    assert rule.run_length_posterior(scores)[307].argmax() == 8
+    mu, _, p = longest_segment(rule, scores)
+    assert abs(mu - 20) < 2
+    assert p > 0.5
 
 
 def test_a_fall_is_suspicious_and_a_rise_is_not():

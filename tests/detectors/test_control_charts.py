@@ -102,6 +102,15 @@ def test_shiryaev_roberts_on_differences(scores):
     np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-6)
 
 
+@given(scores=SCORES)
+def test_bocpd_standardises_by_all_evals_up_to_this_one(scores):
+    standard = [
+        over_noise(score - np.mean(scores[: t + 1]), scores, t) for t, score in enumerate(scores)
+    ]
+    ours, expected = statistics("bocpd", scores), statistics("bocpd:mean=0,sigma=1", standard)
+    np.testing.assert_allclose(ours, expected, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("spec", ["cusum", "ewma", "shiryaev-roberts", "bocpd"])
 @given(scores=SCORES, scale=st.floats(0.01, 100), shift=st.floats(-50, 50))
 def test_the_scale_of_the_metric_does_not_matter(spec, scores, scale, shift):
