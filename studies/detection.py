@@ -10,9 +10,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalstop.benchmarks import population as scored
 from evalstop.benchmarks.matched import largest_statistics
 from evalstop.benchmarks.outcomes import outcomes
+from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.roc import area, roc
 from evalstop.benchmarks.scores import Scores, score_outcomes
 from evalstop.detectors import DETECTORS, first_alarm, scan
@@ -56,7 +56,7 @@ class Drawn:
 
     population: Population
     calibration: Population
-    scored: scored.Population
+    scored: LabelledRuns
     stoppable: float
     _statistics: dict[tuple[str, str], FloatArray] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ class Detection:
         healthy = self.world.draw(theirs, np.full(n, "RLHF"), np.zeros(n, dtype=np.bool_))
         negative = 1 - share * hacking
         stoppable = share * (1 - hacking) / negative if negative else 0.0
-        return Drawn(population, healthy, as_scored(population), stoppable)
+        return Drawn(population, healthy, LabelledRuns.of_world(population), stoppable)
 
 
 @dataclass(frozen=True)
@@ -129,26 +129,6 @@ class Judged:
 
 
 ROC_SCORES = tuple(f"tpr_at_fpr_{permille:03d}" for permille in PERMILLES)
-
-
-def as_scored(population: Population) -> scored.Population:
-    """Give simulated runs as the scores take them; only RLHF runs may be stopped."""
-    runs, truth = population.runs, population.truth
-    rlhf = np.equal(truth.kind, "RLHF")
-    kind = np.where(
-        truth.hacking, "hacking", np.where(rlhf, "healthy", np.strings.lower(truth.kind))
-    )
-    assert runs.progress is not None
-    return scored.Population(
-        kind=kind,
-        peak=truth.peak,
-        progress=runs.progress,
-        observed=runs.score,
-        true=truth.true_score,
-        n_evals=runs.n_evals,
-        stoppable=rlhf,
-        gpu_hours=np.ones(len(runs)),
-    )
 
 
 DETECTION = Kind(
