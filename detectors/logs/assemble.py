@@ -40,7 +40,8 @@ class Run:
 
     `joins` says whether another log can hold more of the same run: ``never`` where the name is
     that of the file, ``equal`` where the log names it (joined unless values contradict),
-    ``always`` where each file holds one checkpoint.
+    ``always`` where each file holds one checkpoint. `said` has warnings on the run, `asides`
+    sentences on a metric, `told` directions.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Run:
     joins: Literal["never", "equal", "always"] = "never"
     told: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
     asides: Mapping[str, list[str]] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -83,14 +85,14 @@ def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
     for name, rows in grouped.items():
         streams, by = runs.streams(rows)
         branches = [follow(_ordered(s, log.ordered), ordered=log.ordered) for s in streams]
-        found.warnings += _restarts(name, branches)
         own = "never" if log.own_run and name == log.run else joins
         series = [
             Series(metric, r, points, len(streams) > 1, by, known=log.known_repeats)
             for metric, r, points in _named(branches, role)
         ]
         if series:
-            found.runs.append(Run(name, log.source, series, own, log.told, log.asides))
+            said = _restarts(branches)
+            found.runs.append(Run(name, log.source, series, own, log.told, log.asides, said))
     return found
 
 
@@ -135,17 +137,18 @@ def _named(
     return named
 
 
-def _restarts(run: str, branches: Sequence[Branch]) -> list[str]:
-    said = [f"{run}: {text}" for b in branches for text in b.restarts]
-    back = [f"from {step_text(a)} to {step_text(b)}" for br in branches for a, b in br.backward]
+def _restarts(branches: Sequence[Branch]) -> list[str]:
+    said = [text for branch in branches for text in branch.restarts]
+    backward = dict.fromkeys(pair for branch in branches for pair in branch.backward)
+    back = [f"from {step_text(last)} to {step_text(to)}" for last, to in backward]
     if back:
         said.append(
-            f"{run}: step goes back {some(back)} (resumed run?): what follows replaces "
+            f"step goes back {some(back)} (resumed run?): what follows replaces "
             "what was logged from there on"
         )
-    reloaded = dict.fromkeys(r for b in branches for r in b.reloaded)
+    reloaded = dict.fromkeys(pair for branch in branches for pair in branch.reloaded)
     said += [
-        f"{run}: the eval after the end of training at step {step_text(at)} repeats "
+        f"the eval after the end of training at step {step_text(at)} repeats "
         f"step {step_text(earlier)} (best checkpoint reloaded): left out"
         for at, earlier in reloaded
     ]

@@ -26,6 +26,7 @@ def make_curves(runs: Iterable[Run], asked: Mapping[str, bool], reading: Reading
             else:
                 reading.notes += _asides(run, series)
             reading.curves.append(_curve(run, series, merged, higher))
+        reading.warnings += [f"{run.name}: {told}" for told in run.said]
         reading.warnings += _about_repeats(run, evals)
         doubled = sorted({step for _, m in evals for step in m.doubled if step not in m.averaged})
         if doubled:

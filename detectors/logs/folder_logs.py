@@ -115,7 +115,7 @@ def _newest(states: Sequence[LogFile]) -> Found:
 def _mlflow_runs(tree: Tree, ask: Ask) -> Found:
     """Read the runs of an MLflow file store that were not deleted."""
     runs: dict[str, tuple[str, Found | NoCurveError]] = {}
-    for folder in tree.mlflow:
+    for folder in sorted(tree.mlflow, key=mlflow_files.started):
         if mlflow_files.is_deleted(folder):
             continue
         run_id, name = mlflow_files.identity(folder)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from evalstop.detectors.logs.rules import cells, names
 from evalstop.detectors.logs.rules.roles import Name, may_matter
 
+CLOCKS = frozenset(["step", "wandb", "epoch", "episode"])
 MAX_DEPTH = 8  # of nested records
 LONG_FORM = ("metric", "name", "key", "tag")  # {"metric": "eval_acc", "value": 0.5, "step": 10}
 
@@ -53,6 +54,21 @@ class Row(NamedTuple):
     restart: str = ""
     closing: bool = False
     percent: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Key:
+    """What a key of records is for: its use and rank there, its series, its name as a label.
+
+    `kept` says that its values may become points; of others it is only `seen` that they are there.
+    """
+
+    use: str
+    rank: int
+    name: Name
+    label: str
+    kept: bool
+    seen: bool = False
 
 
 @dataclass
@@ -100,41 +116,30 @@ class Log:
     asides: dict[str, list[str]] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    _keys: dict[str, Key] = field(default_factory=dict)
 
     def add(self, record: Mapping[str, Any], *, line: int = 0, restart: str = "") -> None:
         """Take one record: its clocks, its run, and every number that may become a point."""
-        clocks: dict[str, float | str] = {}
-        ranks: dict[str, int] = {}
-        numbers: dict[str, float] = {}
+        head, values = _Head(), dict[Name, float]()
         percent: tuple[str, ...] = ()
-        run, replicate, split, closing = [], [], "", False
-        for name, cell in flat(long_form(record)):
-            use, rank = names.use(name)
-            if use == "value" or name in self.ask.metrics:
-                self._take(numbers, name, cell, line)
-                if name in numbers and cells.is_percent(cell):
-                    percent += (name,)
-            elif use == "run" and is_label(cell):
-                run.append((names.key(name), names.clean(str(cell))))
-            elif use == "split":
-                told = str(cell).strip().lower()
-                split = told if told in names.EVAL_WORDS | names.TRAIN_WORDS else split
-            elif use == "closing":
-                closing = closing or cells.number(cell) is not None
-            elif use in ("replicate", "episode") and is_label(cell):
-                replicate.append((names.key(name), str(cell).strip()))
-            if use in ("step", "wandb", "epoch", "episode") and ranks.get(use, rank) >= rank:
-                moment = self._moment(cell)
-                if moment is not None:
-                    clocks[use], ranks[use] = moment, rank
-        values = {Name(name, split): value for name, value in numbers.items()}
+        for raw, cell in flat(long_form(record) if "value" in record else record):
+            if cell is None or cell == "":
+                continue
+            key = self._keys.get(raw) or self._key(raw)
+            if key.use != "value":
+                head.take(key, cell, self)
+            elif key.kept or not key.seen:
+                self._take(values, key, cell, line)
+                if isinstance(cell, str) and "%" in cell:
+                    percent += (key.name.metric,)
+        if head.split:
+            values = {Name(name.metric, head.split): value for name, value in values.items()}
         if not values.keys() <= self.found.keys():
             self.found.update(dict.fromkeys(values))
-        if closing:  # a summary is no point; but W&B and spreadsheets may join evals to its row
+        if head.closing:  # no point; but W&B and spreadsheets may join evals to this row
             values = {n: v for n, v in values.items() if names.is_eval(n.metric)}
-        kept = {n: v for n, v in values.items() if self._is_kept(n)}
-        told_by = tuple(run), tuple(replicate)
-        self.rows.append(Row(clocks, kept, *told_by, restart, closing, percent))
+        told_by = tuple(head.run), tuple(head.replicate)
+        self.rows.append(Row(head.clocks, values, *told_by, restart, head.closing, percent))
 
     def aside(self, metric: str, sentence: str) -> None:
         """Say something on a metric: a warning if it is an eval, else a note."""
@@ -142,28 +147,63 @@ class Log:
         if sentence not in said:
             said.append(sentence)
 
-    def _take(self, numbers: dict[str, float], name: str, cell: object, line: int) -> None:
-        value = cells.number(cell, self.decimal)
+    def _key(self, raw: str) -> Key:
+        """Decide once what a key is for."""
+        name = names.clean(raw.strip())
+        use, rank = names.use(name)
+        asked = name in self.ask.metrics
+        kept = asked or self.all_eval or name.endswith("_stderr") or may_matter(name)
+        key = Key("value" if asked else use, rank, Name(name), names.key(name), kept)
+        self._keys[raw] = key
+        return key
+
+    def _take(self, values: dict[Name, float], key: Key, cell: object, line: int) -> None:
+        value, metric = cells.number(cell, self.decimal), key.name.metric
         if value is not None:
-            numbers[name] = value
-        elif isinstance(cell, str) and not cells.is_nothing(cell) and names.is_eval(name):
+            values[key.name], key.seen = value, True
+        elif isinstance(cell, str) and not cells.is_nothing(cell) and names.is_eval(metric):
             where = f"line {line}: " if line else ""
-            self.aside(name, f"{where}{cell[:40]!r} is no number: left out")
+            self.aside(metric, f"{where}{cell[:40]!r} is no number: left out")
 
-    def _is_kept(self, name: Name) -> bool:
-        metric = name.metric
-        if metric in self.ask.metrics or metric.endswith("_stderr"):
-            return True
-        return self.all_eval or name.split != "" or may_matter(metric)
 
-    def _moment(self, cell: object) -> float | str | None:
-        """Give a moment: a number, or the label that is none ("final"); None = blank."""
-        if cells.is_nothing(cell) or isinstance(cell, bool | list):
-            return None
-        if cells.is_base(cell):
-            self.notes.append(f'{self.source}: row "{cells.plain(str(cell))}" taken as step 0')
-        moment = cells.step(cell, self.decimal)
-        return str(cell)[:80] if moment is None else moment
+class _Head:
+    """What one record says beside its values."""
+
+    __slots__ = ("clocks", "closing", "ranks", "replicate", "run", "split")
+
+    def __init__(self) -> None:
+        self.clocks: dict[str, float | str] = {}
+        self.ranks: dict[str, int] = {}
+        self.run: list[tuple[str, str]] = []
+        self.replicate: list[tuple[str, str]] = []
+        self.split, self.closing = "", False
+
+    def take(self, key: Key, cell: object, log: Log) -> None:
+        """Take the cell of a key that is no series."""
+        use = key.use
+        if use in CLOCKS:
+            moment = _moment(cell, log)
+            if moment is not None and self.ranks.get(use, key.rank) >= key.rank:
+                self.clocks[use], self.ranks[use] = moment, key.rank
+        if use == "split":
+            told = str(cell).strip().lower()
+            self.split = told if told in names.EVAL_WORDS | names.TRAIN_WORDS else self.split
+        elif use == "closing":
+            self.closing = self.closing or cells.number(cell) is not None
+        elif use == "run" and is_label(cell):
+            self.run.append((key.label, names.clean(str(cell))))
+        elif use in ("replicate", "episode") and is_label(cell):
+            self.replicate.append((key.label, str(cell).strip()))
+
+
+def _moment(cell: object, log: Log) -> float | str | None:
+    """Give a moment: a number, or the label that is none ("final"); None = blank."""
+    moment = cells.step(cell, log.decimal)
+    if isinstance(cell, str) and cells.is_base(cell):
+        log.notes.append(f'{log.source}: row "{cells.plain(cell)}" taken as step 0')
+    if moment is not None or cells.is_nothing(cell) or not isinstance(cell, str):
+        return moment
+    return cell[:80]
 
 
 def is_label(cell: object) -> bool:
@@ -173,8 +213,6 @@ def is_label(cell: object) -> bool:
 
 def long_form(record: Mapping[str, Any]) -> Mapping[str, Any]:
     """Turn ``{"metric": M, "value": V, ...}`` into ``{M: V, ...}``; leave other records alone."""
-    if "value" not in record:
-        return record
     for name_key in LONG_FORM:
         name = record.get(name_key)
         if isinstance(name, str) and name:
@@ -191,10 +229,8 @@ def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterato
     {'step': 3, 'val/acc': 0.5, 'eval/f1': 0.4}
     """
     for key, cell in record.items():
-        name = names.clean(str(key).strip())
-        if isinstance(cell, Mapping):
-            if depth < MAX_DEPTH:
-                inner = prefix if name.lower() in names.CONTAINERS else f"{prefix}{name}/"
-                yield from flat(cell, inner, depth + 1)
-        elif name:
-            yield prefix + name, cell
+        if not isinstance(cell, dict):
+            yield (prefix + key if prefix else key), cell
+        elif depth < MAX_DEPTH:
+            inside = prefix if key.lower() in names.CONTAINERS else f"{prefix}{key}/"
+            yield from flat(cell, inside, depth + 1)

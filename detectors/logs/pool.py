@@ -70,6 +70,7 @@ def _join(one: Run, other: Run) -> None:
             one.series[at] = replace(old, streams=old.streams + series.streams)
     one.told = {**one.told, **other.told}
     one.asides = {**other.asides, **one.asides}
+    one.said = one.said + other.said
 
 
 def _key(series: Series) -> tuple[object, ...]:

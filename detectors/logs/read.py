@@ -86,7 +86,10 @@ def read_path(path: Path, ask: Ask, failed: list[str]) -> Found:
             return read_folder(path, ask, failed)
         if not path.exists():
             raise UserError(f"{path}: there is no such file or folder, check the path")
-        return read_file(LogFile(path, run_name(path), ask))
+        found = read_file(LogFile(path, run_name(path), ask))
+        if not found.runs:
+            raise UserError(found.warnings[0])
+        return found
     except OSError as told:
         raise UserError(f"{path}: cannot be read ({told.strerror or told})") from None
 

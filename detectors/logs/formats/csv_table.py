@@ -1,17 +1,18 @@
 """CSV: a table with a row for each step, or one of the special tables that come as CSV."""
 
+from collections.abc import Iterator
 from itertools import islice
 
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import monitor, tidy, wandb
-from evalstop.detectors.logs.formats.csv_text import Dialect, TextRow, dialect, rows
+from evalstop.detectors.logs.formats.csv_text import Dialect, dialect, rows
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import clean
-from evalstop.detectors.logs.rules.sentences import some
+from evalstop.detectors.logs.rules.sentences import lines_text, some
 
 
 def fits(file: LogFile) -> bool:
@@ -50,63 +51,55 @@ def names_of(cells: list[str]) -> list[str]:
     return [clean(cell.strip()) for cell in cells]
 
 
-def table(file: LogFile, told: Dialect, log: Log) -> list[tuple[dict[str, str], int, str]]:
+def table(file: LogFile, told: Dialect, log: Log) -> Iterator[tuple[dict[str, str], int, str]]:
     """Give each row as a record, with its line and whether a repeated header restarts the log.
 
     Rows of another width are left out: a torn last line, text between the rows.
     """
     header: list[str] = []
-    records: list[tuple[dict[str, str], int, str]] = []
     odd: list[int] = []
     restart = ""
     for row in rows(file, told.delimiter):
-        names = names_of(row.cells)
-        if not header or _is_header(names, header):
+        if not header or (clean(row.cells[0].strip()) in header and _is_header(row.cells, header)):
             if header:
                 restart = f"header repeated at line {row.line} (restart?)"
-            header = names
-            _warn_of_doubles(header, log)
-        elif len(row.cells) != len(header) and any(c.strip() for c in row.cells[len(header) :]):
+            header = _header(row.cells, log)
+        elif len(row.cells) < len(header) and not row.ended:
+            log.warnings.append(
+                f"{log.source}: line {row.line} is incomplete (run still writing?): skipped"
+            )
+        elif len(row.cells) < len(header) or "".join(row.cells[len(header) :]).strip():
             odd.append(row.line)
-        elif len(row.cells) < len(header):
-            _short(row, odd, log)
         else:
-            record = dict(zip(reversed(header), reversed(row.cells[: len(header)]), strict=True))
-            records.append((dict(reversed(record.items())), row.line, restart))
+            yield dict(zip(header, row.cells, strict=False)), row.line, restart
             restart = ""
     if odd:
         log.warnings.append(
-            f"{log.source}: line {some(odd)} has another number of cells than the header: left out"
-        )
-    return records
-
-
-def _short(row: TextRow, odd: list[int], log: Log) -> None:
-    if row.ended:
-        odd.append(row.line)
-    else:
-        log.warnings.append(
-            f"{log.source}: line {row.line} is incomplete (run still writing?): skipped"
+            f"{log.source}: {lines_text(odd)}: another number of cells than the header, left out"
         )
 
 
-def _is_header(names: list[str], header: list[str]) -> bool:
-    """Tell a header that was written again, perhaps with its columns in another order."""
-    told = [name for name in names if name]
-    return (
-        len(told) > 0
-        and not any(number(name) is not None for name in told)
-        and sum(name in header for name in told) * 2 > len(told)
-        and sum(name in header for name in told) * 2 > len([h for h in header if h])
-    )
-
-
-def _warn_of_doubles(header: list[str], log: Log) -> None:
-    doubles = sorted({name for name in header if name and header.count(name) > 1})
+def _header(cells: list[str], log: Log) -> list[str]:
+    """Give the names of the columns; of columns with one name all but the first lose it."""
+    names = names_of(cells)
+    doubles = sorted({name for name in names if name and names.count(name) > 1})
     if doubles:
         log.warnings.append(
             f"{log.source}: several columns are called {some(doubles)}: read the first of each"
         )
+    first = {name: i for i, name in reversed(list(enumerate(names)))}
+    return [name if first[name] == i else "" for i, name in enumerate(names)]
+
+
+def _is_header(cells: list[str], header: list[str]) -> bool:
+    """Tell a header that was written again, perhaps with its columns in another order."""
+    names = [name for name in names_of(cells) if name]
+    known = sum(name in header for name in names)
+    return (
+        not any(number(name) is not None for name in names)
+        and known * 2 > len(names)
+        and known * 2 > len([name for name in header if name])
+    )
 
 
 FORMAT = Format("CSV", fits, read)

@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from evalstop.detectors.logs.files import MAX_LINE, LogFile
 from evalstop.detectors.logs.rules.cells import is_nothing, is_point_grouped, number
@@ -21,8 +22,7 @@ class Dialect:
     decimal: str
 
 
-@dataclass(frozen=True)
-class TextRow:
+class TextRow(NamedTuple):
     """A row: number of its (last) line, its cells, and whether its line has an end."""
 
     line: int
@@ -44,7 +44,7 @@ def rows(file: LogFile, delimiter: str) -> Iterator[TextRow]:
     limit = csv.field_size_limit(MAX_LINE)  # for all readers of the process, so put back below
     try:
         for cells in csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter != "\t"):
-            if any(cell.strip() for cell in cells):
+            if "".join(cells).strip():
                 yield TextRow(state["line"], cells, bool(state["ended"]))
     except csv.Error as told:
         raise UserError(
@@ -78,7 +78,9 @@ def _width(sample: list[list[str]]) -> int:
     header, body = sample[0], sample[1:]
     width = len(header)
     named = [cell for cell in header if cell.strip()]
-    if not named or any(number(cell) is not None for cell in named) or "{" in "".join(header):
+    if not named or any(number(cell) is not None for cell in named):
+        return 0
+    if "{" in "".join(named) or (width == 1 and any(mark in named[0] for mark in DELIMITERS)):
         return 0
     alike = [row for row in body if len(row) == width]
     if len(alike) * 2 < len(body) or (width == 1 and not body):

@@ -31,6 +31,8 @@ def read(file: LogFile) -> Found:
         return lm_eval.read(document, log, file)
     rows = _rows(document)
     if rows is not None:
+        if file.ask.browsing and len(rows) == 1:
+            raise NotALogError(f"{file.path}: a lone record is no log")
         for row in rows:
             log.add(row)
         return assemble(log)

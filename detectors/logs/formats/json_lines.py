@@ -11,8 +11,9 @@ from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_line
 from evalstop.detectors.logs.log import Log
+from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import use
-from evalstop.detectors.logs.rules.sentences import some
+from evalstop.detectors.logs.rules.sentences import lines_text
 
 
 def fits(file: LogFile) -> bool:
@@ -30,20 +31,26 @@ def fits(file: LogFile) -> bool:
 def read(file: LogFile) -> Found:
     """Read the records."""
     log = Log(str(file.path), file.run, file.ask)
-    odd: list[int] = []
-    last, ended = 0, True
+    torn: list[int] = []
+    text: list[int] = []
+    number, line = 0, ""
     for number, line in file.lines():
         record = parse_line(line)
         if record is not None:
             log.add(record, line=number)
         elif line.strip():
-            odd.append(number)
-        last, ended = number, line.endswith(("\n", "\r"))
-    if odd and odd[-1] == last and not ended:
-        odd.pop()
-        log.warnings.append(f"{file.path}: line {last} is incomplete (run still writing?): skipped")
-    if odd:
-        log.notes.append(f"{file.path}: no JSON object in line {some(odd)}: skipped")
+            (torn if line.lstrip().startswith("{") else text).append(number)
+    if torn and torn[-1] == number and not line.endswith(("\n", "\r")):
+        torn.pop()
+        log.warnings.append(
+            f"{file.path}: line {number} is incomplete (run still writing?): skipped"
+        )
+    if torn:
+        log.warnings.append(f"{file.path}: {lines_text(torn)}: no valid JSON, skipped")
+    if text:
+        log.notes.append(f"{file.path}: {lines_text(text)}: no record, skipped")
+    if file.ask.browsing and len(log.rows) == 1:
+        raise NotALogError(f"{file.path}: a lone record is no log")
     return assemble(log)
 
 

@@ -9,13 +9,13 @@ from evalstop.errors import UserError
 
 
 def parse_line(line: str) -> dict[str, Any] | None:
-    """Give the object that a line holds, None if it holds none."""
+    """Give the object that a line holds, None if it holds none (or one too deep to be a record)."""
     text = line.strip().lstrip("\ufeff")
     if not text.startswith("{"):
         return None
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 

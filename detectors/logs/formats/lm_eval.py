@@ -10,7 +10,6 @@ from typing import Any
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.cells import is_base, name_step, number
 
 _STAMP = re.compile(r"(results|samples)?_?\d{4}-\d\d-\d\d(T[\d\-:.]+)?")
@@ -32,10 +31,8 @@ def read(document: Any, log: Log, file: LogFile) -> Found:  # noqa: ANN401
     """Read the metrics of each task at the one step of this file."""
     step, log.run = _step_and_run(document, file)
     if step is None:
-        raise NoCurveError(
-            f"{log.source}: results of one checkpoint, and neither its name nor its model tells "
-            "a step; name the files like NAME_step1000.json"
-        )
+        without = f"{log.source}: neither the name nor the model of these results tells a step"
+        return Found(warnings=[f"{without}: left out; name the files like NAME_step1000.json"])
     log.all_eval, log.own_run, log.ordered = True, False, False
     log.add({"step": step, **dict(_metrics(document["results"]))})
     log.told |= _directions(document.get("higher_is_better"), [n.metric for n in log.found])

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.files import LogFile
@@ -11,13 +12,14 @@ from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import plain, step
 from evalstop.detectors.logs.rules.names import use
 
+FIRST_LINES = 2000  # in which a table is looked for
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
 _FOOTNOTE = re.compile(r"[\d%]\s*(\\?\*|†|‡|\[\^?\w+\])+\s*$")
 
 
 def fits(file: LogFile) -> bool:
     """Tell by a header row above a row of dashes."""
-    return b"|" in file.head and b"--" in file.head and next(tables(file), None) is not None
+    return b"|" in file.head and b"-" in file.head and any(tables(file, FIRST_LINES))
 
 
 def read(file: LogFile) -> Found:
@@ -44,12 +46,12 @@ def read(file: LogFile) -> Found:
     return assemble(log)
 
 
-def tables(file: LogFile) -> Iterator[tuple[list[str], list[list[str]]]]:
-    """Give the header and the rows of each table."""
+def tables(file: LogFile, most: int | None = None) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Give the header and the rows of each table, in the first `most` lines."""
     before = ""
     header: list[str] = []
     rows: list[list[str]] = []
-    for _, line in file.lines():
+    for _, line in islice(file.lines(), most):
         if "|" in line and not header and _RULE.fullmatch(line) and "|" in before:
             header, rows = _cells(before), []
         elif header and "|" in line:

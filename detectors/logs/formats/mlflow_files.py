@@ -70,6 +70,11 @@ def is_deleted(folder: Path) -> bool:
     return meta(folder).get("lifecycle_stage") == "deleted"
 
 
+def started(folder: Path) -> float:
+    """Give when a run was started, to list runs in this order."""
+    return number(meta(folder).get("start_time")) or 0.0
+
+
 def _metric_files(folder: Path) -> Iterator[Path]:
     for here, folders, names in os.walk(folder / "metrics", followlinks=False):
         folders.sort()

@@ -5,6 +5,7 @@ each eval. Arrays of objects are pickles and are refused by their header, before
 """
 
 import zipfile
+import zlib
 from typing import IO
 
 import numpy as np
@@ -20,7 +21,7 @@ from evalstop.errors import UserError
 
 MAGIC, ZIP = b"\x93NUMPY", b"PK\x03\x04"
 MAX_MEMBERS = 1000
-LENGTHS = "ep_lengths"  # of episodes: no score
+SCORES, LENGTHS = ("results", "successes"), "ep_lengths"  # of Stable-Baselines3
 
 
 def fits(file: LogFile) -> bool:
@@ -37,9 +38,11 @@ def read(file: LogFile) -> Found:
         else:
             with file.path.open("rb") as stream:
                 _add_array(_load(stream, file.path.stem, file), file, log)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, SyntaxError) as told:
-        if isinstance(told, UserError):
-            raise
+    except UserError:
+        raise
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, SyntaxError) as told:
+        if file.path.suffix not in (".npy", ".npz"):
+            raise NotALogError(f"{file.path}: this is a binary file (zip), not a log") from None
         raise UserError(
             f"{file.path}: the array cannot be read ({told}); truncated, or still being written? "
             "Retry"
@@ -124,7 +127,7 @@ def _add_columns(arrays: dict[str, NDArray[np.generic]], file: LogFile, log: Log
     log.known_repeats, log.all_eval = True, "results" in arrays
     if log.all_eval:
         arrays.pop(LENGTHS, None)
-        log.told["results"] = (True, "an episode's return, Stable-Baselines3")
+        log.told |= dict.fromkeys(SCORES, (True, "the evaluations of Stable-Baselines3"))
     for name, array in arrays.items():
         if array.dtype.kind in "iufb" and array.shape[:1] == (len(steps),) and array.ndim <= 2:
             for step, repeats in zip(steps, array.reshape(len(steps), -1).tolist(), strict=True):

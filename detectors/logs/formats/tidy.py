@@ -19,7 +19,7 @@ from evalstop.detectors.logs.rules.branches import Point, equal
 from evalstop.detectors.logs.rules.cells import number, step
 from evalstop.detectors.logs.rules.names import clean, is_eval, use
 from evalstop.detectors.logs.rules.roles import channel, is_train
-from evalstop.detectors.logs.rules.sentences import some
+from evalstop.detectors.logs.rules.sentences import lines_text, some
 
 CHANNELS: dict[str, Role] = {
     "loss": "train_loss",
@@ -52,11 +52,12 @@ def read(file: LogFile, told: Dialect) -> Found:
             if row.cells != header:
                 odd.append(row.line)
             continue
-        named = (record.get("run", file.run), record["metric"], record.get("role", ""))
+        run = record.get("run", file.run)  # two sources may both have a run called seed-0
+        named = (record.get("source", ""), run, record["metric"], record.get("role", ""))
         key = (record["curve_id"],) if record.get("curve_id") else named
         curves.setdefault(key, []).append(record)
     if odd:
-        found.warnings.append(f"{file.path}: line {some(odd)} is no row of a curve: left out")
+        found.warnings.append(f"{file.path}: {lines_text(odd)}: no row of a curve, left out")
     tables = [Table(records, clock, told.decimal, file.run) for records in curves.values()]
     by_run: dict[str, list[Table]] = {}
     for table in tables:

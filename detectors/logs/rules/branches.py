@@ -8,6 +8,7 @@ that an eval of the abandoned branch is never taken for a repeat of the new one.
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from evalstop.detectors.logs.rules.names import is_bookkeeping, is_eval
@@ -52,7 +53,11 @@ def follow(moments: Iterable[Moment], *, ordered: bool = True) -> Branch:
     series = branch.series
     for step, values, restart, closing in moments:
         if ordered:
-            last = max((series[n][-1].step for n in values if series.get(n)), default=-math.inf)
+            last = -math.inf
+            for name in values:
+                points = series.get(name)
+                if points and points[-1].step > last:
+                    last = points[-1].step
             if restart:
                 branch.restarts.append(restart)
             elif step < last:
@@ -60,15 +65,22 @@ def follow(moments: Iterable[Moment], *, ordered: bool = True) -> Branch:
             if restart or step < last:
                 _cut(series, step)
                 closed = False
-            if closed and (earlier := _reloaded_from(series, step, values)) is not None:
-                branch.reloaded.append((step, earlier))
-                continue
-            trained = values and not any(is_eval(n.metric) for n in values)
-            closed = closing or (closed and not trained)
+            if closed:
+                earlier = _reloaded_from(series, step, values)
+                if earlier is not None:
+                    branch.reloaded.append((step, earlier))
+                    continue
+                closed = not values or any(is_eval(name.metric) for name in values)
+            closed = closed or closing
         for name, value in values.items():
-            told = values.get(Name(f"{name.metric}_stderr", name.split), math.nan)
+            told = values.get(_stderr(name), math.nan)
             series.setdefault(name, []).append(Point(step, value, told))
     return branch
+
+
+@lru_cache(maxsize=4096)
+def _stderr(name: Name) -> Name:
+    return Name(f"{name.metric}_stderr", name.split)
 
 
 def _cut(series: dict[Name, list[Point]], step: float) -> None:

@@ -48,6 +48,8 @@ _SCALE = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6}
 
 def number(cell: object, decimal: str = ".") -> float | None:
     """Give the number of a cell (finite, nan or +-inf), None if it holds none."""
+    if type(cell) is float:
+        return cell
     if isinstance(cell, str):
         if decimal == "." and "_" not in cell:
             try:
@@ -60,7 +62,7 @@ def number(cell: object, decimal: str = ".") -> float | None:
     try:
         return float(cell)
     except OverflowError:  # an integer of hundreds of digits
-        return math.copysign(math.inf, cell)
+        return math.inf if cell > 0 else -math.inf
 
 
 def _text_number(cell: str, decimal: str) -> float | None:
@@ -105,7 +107,7 @@ def is_percent(cell: object) -> bool:
 
 def is_base(label: object) -> bool:
     """Tell whether a row is called base or baseline: the model before training."""
-    return isinstance(label, str) and plain(label).lower() in BASE
+    return isinstance(label, str) and not label.isdecimal() and plain(label).lower() in BASE
 
 
 def step(label: object, decimal: str = ".") -> float | None:
@@ -113,6 +115,8 @@ def step(label: object, decimal: str = ".") -> float | None:
     if not isinstance(label, str):
         value = number(label)
         return value if value is not None and math.isfinite(value) else None
+    if decimal == "." and label.isdecimal():
+        return float(label)
     text = plain(label)
     if text.lower() in BASE:
         return 0.0

@@ -9,6 +9,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,8 @@ def merge(streams: Sequence[Sequence[Point]], *, distinct: bool = False) -> Merg
         Each stream is one replicate (a rank, an episode): equal points inside one are copies, and
         equal values of several are still several.
     """
+    if len(streams) == 1 and all(a.step < b.step for a, b in pairwise(streams[0])):
+        return _single(streams[0])
     at: dict[float, list[Point]] = {}
     for points in streams:
         for point in without_copies(points) if distinct else points:
@@ -73,6 +76,15 @@ def merge(streams: Sequence[Sequence[Point]], *, distinct: bool = False) -> Merg
     merged.stderr = None if np.isnan(stderr).all() else stderr
     merged.n = None if (n == 1).all() else n
     return merged
+
+
+def _single(points: Sequence[Point]) -> Merged:
+    """Give a series that has nothing to merge."""
+    steps, values, stderr = np.array(points, dtype=float).reshape(-1, 3).T.copy()
+    bad = np.flatnonzero(~np.isfinite(values)).tolist()
+    nonfinite = tuple((points[i].step, str(points[i].value)) for i in bad)
+    values[bad] = stderr[bad] = math.nan
+    return Merged(steps, values, nonfinite, None if np.isnan(stderr).all() else stderr, None)
 
 
 def without_copies(points: Sequence[Point]) -> list[Point]:

@@ -16,17 +16,19 @@ def group(timed: Sequence[Timed], default: str) -> dict[str, list[Timed]]:
     runs apart (``seed=1``), and never where they are the same all over the log.
     """
     values: dict[str, dict[str, None]] = {}
-    for row, _ in timed:
-        for key, value in row.run:
+    for told in dict.fromkeys(row.run for row, _ in timed):
+        for key, value in told:
             values.setdefault(key, {})[value] = None
+    if not values:
+        return {default: list(timed)}
     naming = [k for k in values if k not in RUN_PARTS][:1]
     parts = [k for k, told in values.items() if k in RUN_PARTS and len(told) > 1]
     parts = [k for k in parts if not naming or _tells_apart(timed, naming[0], k)]
     grouped: dict[str, list[Timed]] = {}
     for row, moment in timed:
-        told = dict(row.run)
+        own = dict(row.run)
         name = "/".join(
-            [told[k] for k in naming if k in told] + [f"{k}={told[k]}" for k in parts if k in told]
+            [own[k] for k in naming if k in own] + [f"{k}={own[k]}" for k in parts if k in own]
         )
         grouped.setdefault(name or default, []).append((row, moment))
     return grouped
@@ -46,11 +48,13 @@ def streams(rows: Sequence[Timed]) -> tuple[list[list[Moment]], str]:
     rises with the step is no replicate, and its rows stay one stream.
     """
     keys = dict.fromkeys(key for row, _ in rows for key, _ in row.replicate)
+    if not keys:
+        return [[moment for _, moment in rows]], ""
     at: dict[float, set[tuple[tuple[str, str], ...]]] = {}
     for row, moment in rows:
         if moment.values:
             at.setdefault(moment.step, set()).add(row.replicate)
-    if not keys or sum(len(told) > 1 for told in at.values()) * 2 <= len(at):
+    if sum(len(told) > 1 for told in at.values()) * 2 <= len(at):
         return [[moment for _, moment in rows]], ""
     split: dict[tuple[tuple[str, str], ...], list[Moment]] = {}
     for row, moment in rows:

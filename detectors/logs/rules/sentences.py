@@ -18,6 +18,11 @@ def steps_text(steps: Iterable[float], most: int = 20) -> str:
     return f"step{'s' if len(told) > 1 else ''} {some(told, most)}"
 
 
+def lines_text(lines: Sequence[int], most: int = 5) -> str:
+    """Write ``line 3`` or ``lines 3, 4``."""
+    return f"line{'s' if len(lines) > 1 else ''} {some(lines, most)}"
+
+
 def some(items: Sequence[object], most: int = 5) -> str:
     """Write a list, its end left out where it is long."""
     more = f" and {len(items) - most} more" if len(items) > most else ""

@@ -56,10 +56,12 @@ def curve_differs(want: dict, got: Curve) -> list[str]:
         wrong.append(f"{got.metric}: values {got.values}")
     if want["stderr"] is None and got.stderr is not None:
         wrong.append(f"{got.metric}: stderr {got.stderr}")
-    for want_one, got_one in zip(want["stderr"] or (), () if got.stderr is None else got.stderr):
+    for want_one, got_one in zip(
+        want["stderr"] or (), () if got.stderr is None else got.stderr, strict=False
+    ):
         if want_one is not None and not same(want_one, got_one):
             wrong.append(f"{got.metric}: stderr {got_one} instead of {want_one}")
-    for want_n, got_n in zip(want["n"] or (), () if got.n is None else got.n):
+    for want_n, got_n in zip(want["n"] or (), () if got.n is None else got.n, strict=False):
         if want_n not in (None, got_n):
             wrong.append(f"{got.metric}: n {got_n} instead of {want_n}")
     if TELLS[got.higher_is_better] not in want["direction_ok"]:

@@ -6,11 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+from log_kit import differences, load
 
 from evalstop.cli import main
 from evalstop.detectors.logs import read_logs
 from evalstop.errors import UserError
-from log_kit import differences, load
 
 KIT = Path(__file__).resolve().parents[2] / "data" / "logs"
 CASES = sorted(p.relative_to(KIT).as_posix() for p in KIT.rglob("*.expected.json"))
