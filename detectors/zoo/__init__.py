@@ -15,6 +15,7 @@ from evalstop.detectors.zoo.fused import Fused
 from evalstop.detectors.zoo.gao_fit import GaoFit
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.kalman_trend import KalmanTrend
+from evalstop.detectors.zoo.learned import Learned
 from evalstop.detectors.zoo.loss_plateau import LossPlateau
 from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.detectors.zoo.never import Never
@@ -48,6 +49,7 @@ ZOO: tuple[type, ...] = (
     KalmanTrend,
     ProxyGap,
     Ruptures,
+    Learned,
     LossPlateau,
     FixedProgress,
     Never,

@@ -1,0 +1,1 @@
+"""Where the weights of ``learned`` come from: ``python -m evalstop.studies.learning``."""
