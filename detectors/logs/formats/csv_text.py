@@ -31,32 +31,52 @@ class TextRow(NamedTuple):
 
 
 def rows(file: LogFile, delimiter: str) -> Iterator[TextRow]:
-    """Give the rows of a table, without blank lines and comments."""
-    state = {"line": 0, "ended": True}
+    """Give the rows of a table, without blank lines and comments.
 
-    def lines() -> Iterator[str]:
-        for number_, line in file.lines():
-            state["line"], state["ended"] = number_, line.endswith(("\n", "\r"))
-            if line.lstrip().startswith("#"):
-                continue
-            yield line
-
+    A row with a quote that is left open is no row, since it has swallowed those that follow.
+    """
+    lines = _Lines(file)
     limit = csv.field_size_limit(MAX_LINE)  # for all readers of the process, so put back below
     try:
-        for cells in csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter != "\t"):
-            if "".join(cells).strip():
-                yield TextRow(state["line"], cells, bool(state["ended"]))
-    except csv.Error as told:
-        raise UserError(
-            f"{file.path}: line {state['line']} is no CSV ({told}), is a quote left open?"
-        ) from None
+        for cells in csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t"):
+            if lines.exhausted:  # the reader asked for more lines to close a quote
+                file.warnings.append(
+                    f"{file.path}: line {lines.first}: a quote is left open, not read from there"
+                )
+            elif "".join(cells).strip():
+                yield TextRow(lines.last, cells, lines.ended)
+            lines.first = 0
+    except csv.Error as error:
+        raise UserError(f"{file.path}: line {lines.last} is no CSV ({error})") from None
     finally:
         csv.field_size_limit(limit)
+
+
+class _Lines:
+    """The lines of a file for a CSV reader, with what it cannot tell of a row.
+
+    `first` and `last` are the lines of the row, `ended` whether its last line has an end,
+    `exhausted` whether there are no more lines.
+    """
+
+    def __init__(self, file: LogFile) -> None:
+        self._lines = file.lines()
+        self.first = self.last = 0
+        self.ended, self.exhausted = True, False
+
+    def __iter__(self) -> Iterator[str]:
+        for number_, line in self._lines:
+            if self.first or not line.lstrip().startswith("#"):
+                self.first, self.last = self.first or number_, number_
+                self.ended = line.endswith(("\n", "\r"))
+                yield line
+        self.exhausted = True
 
 
 def dialect(file: LogFile) -> Dialect | None:
     """Tell the dialect of a table by its first rows, None if this is no table with a header."""
     best: tuple[int, Dialect] | None = None
+    said = len(file.warnings)
     for delimiter in DELIMITERS:
         try:
             sample = [row.cells for row in islice(rows(file, delimiter), SAMPLE)]
@@ -65,6 +85,7 @@ def dialect(file: LogFile) -> Dialect | None:
         width = _width(sample)
         if width and (best is None or width > best[0]):
             best = width, Dialect(delimiter, _decimal(sample, delimiter))
+    del file.warnings[said:]  # of wrong guesses; the right one says it again
     return best[1] if best else None
 
 

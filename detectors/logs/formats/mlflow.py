@@ -16,9 +16,9 @@ class Logged(NamedTuple):
     """One value of a metric; `time` in milliseconds."""
 
     metric: str
-    time: int
+    time: float
     value: float
-    step: int
+    step: float
 
 
 def read_run(
@@ -30,8 +30,8 @@ def read_run(
     for told in sorted(logged, key=lambda told: (told.time, told.step)):
         value = math.copysign(math.inf, told.value) if abs(told.value) >= LARGEST else told.value
         by_metric.setdefault(told.metric, []).append(told._replace(value=value))
-    moments: dict[tuple[int, float], dict[str, float]] = {}
-    repeats: list[tuple[tuple[int, float], dict[str, float]]] = []
+    moments: dict[tuple[float, float], dict[str, float]] = {}
+    repeats: list[tuple[tuple[float, float], dict[str, float]]] = []
     for metric, values in by_metric.items():
         for step, told in zip(_steps(metric, values, log), values, strict=True):
             row = moments.setdefault((told.time, step), {})
@@ -48,7 +48,7 @@ def _steps(metric: str, values: list[Logged], log: Log) -> list[float]:
     """Give the steps; where ``step=`` was never passed, the order of the times."""
     times = [told.time for told in values]
     if len(values) < 2 or any(told.step != 0 for told in values) or times[0] == times[-1]:
-        return [float(told.step) for told in values]
+        return [told.step for told in values]
     log.aside(metric, "every row says step 0, used the order of timestamps")
     return [i * (log.ask.step_every or 1.0) for i in range(len(values))]
 

@@ -95,5 +95,5 @@ def _values(path: Path, folder: Path, warnings: list[str]) -> Iterator[Logged]:
         if not text.endswith("\n") or len(cells) < 2 or time is None or step is None:
             warnings.append(f"{path}: line {line} is incomplete (run still writing?): skipped")
         elif value is not None and math.isfinite(time) and math.isfinite(step):
-            yield Logged(metric, int(time), value, int(step))
+            yield Logged(metric, time, value, step)
     warnings += file.warnings

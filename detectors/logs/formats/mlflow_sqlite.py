@@ -10,6 +10,7 @@ import sqlite3
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from shutil import copyfile
 
@@ -19,6 +20,7 @@ from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.mlflow import Logged, all_runs, read_run
 from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.rules.cells import number
+from evalstop.detectors.logs.rules.names import clean
 from evalstop.errors import UserError
 
 MAGIC = b"SQLite format 3\0"
@@ -28,9 +30,7 @@ SIDE_FILES = ("", "-wal", "-journal")
 
 RUNS = "SELECT run_uuid, name FROM runs WHERE lifecycle_stage = 'active' ORDER BY start_time"
 NAMES = "SELECT run_uuid, value FROM tags WHERE key = 'mlflow.runName'"
-METRICS = (
-    "SELECT run_uuid, key, timestamp, value, step, is_nan FROM metrics ORDER BY timestamp, step"
-)
+METRICS = "SELECT run_uuid, key, timestamp, value, step, is_nan FROM metrics"
 
 
 def fits(file: LogFile) -> bool:
@@ -61,6 +61,7 @@ def opened(file: LogFile) -> Iterator[sqlite3.Connection]:
         address = f"{path.as_uri()}?{query}"
         database = stack.enter_context(contextlib.closing(sqlite3.connect(address, uri=True)))
         end = time.monotonic() + PATIENCE
+        database.text_factory = partial(str, encoding="utf-8", errors="replace")
         database.set_progress_handler(lambda: time.monotonic() > end, 100_000)
         yield database
 
@@ -100,14 +101,14 @@ def _read(file: LogFile, database: sqlite3.Connection) -> Found:
         raise NotALogError(f"{file.path}: this SQLite database has no MLflow runs in it")
     names = dict(database.execute(NAMES)) if "tags" in tables else {}
     runs = {
-        str(run_id): str(names.get(run_id) or name or run_id)
+        str(run_id): clean(str(names.get(run_id) or name or run_id))
         for run_id, name in database.execute(RUNS)
     }
     logged: dict[str, list[Logged]] = {run_id: [] for run_id in runs}
     for run_id, metric, moment, value, step, is_nan in database.execute(METRICS):
-        told = number("nan" if is_nan else value)
-        if told is not None and run_id in logged:
-            logged[run_id].append(Logged(str(metric), int(moment), told, int(step)))
+        at, told, count = number(moment), number("nan" if is_nan else value), number(step)
+        if run_id in logged and at is not None and told is not None and count is not None:
+            logged[run_id].append(Logged(clean(str(metric)), at, told, count))
     found: dict[str, tuple[str, Found | NoCurveError]] = {}
     for run_id, name in runs.items():
         try:
