@@ -35,6 +35,8 @@ LIMITS = {
     "bocpd": 3.0,
     "unimodal-glr": 5.0,
 }
+RIVER, BOCPD = "river PageHinkley", "bayesian-changepoint-detection"
+LEAST_RATIOS = {"bocpd": 100}
 QUICK = 0.020  # members below this limit are also held to 200 times river's Page-Hinkley
 
 
@@ -69,17 +71,29 @@ def river_page_hinkley(curves: Iterable[Iterable[float]], n_runs: int) -> FloatA
     return statistics
 
 
+def peer_bocpd(curves: FloatArray) -> list[FloatArray]:
+    """Run-length posteriors of bayesian-changepoint-detection, the best known peer of BOCPD."""
+    import bayesian_changepoint_detection.online_changepoint_detection as theirs
+
+    hazard = partial(theirs.constant_hazard, 20)
+    return [
+        theirs.online_changepoint_detection(curve, hazard, theirs.StudentT(1, 1, 1, 0))[0]
+        for curve in curves
+    ]
+
+
 def peers() -> dict[str, float]:
     """Measure what others need for one run of 20 evals, in seconds; empty if not installed."""
     curves, few = made_up(1000).score, 1000
     try:
         return {
-            "river PageHinkley": best_of(lambda: river_page_hinkley(curves, few)) / few,
+            RIVER: best_of(lambda: river_page_hinkley(curves, few)) / few,
             "the same, fed Python floats": best_of(lambda: river_page_hinkley(curves.tolist(), few))
             / few,
+            BOCPD: best_of(lambda: peer_bocpd(curves[:100]), 3) / 100,
         }
-    except ImportError:
-        print("river is not installed (extra 'peers'): no ratio to it", file=sys.stderr)
+    except ImportError as missing:
+        print(f"{missing.name} is not installed (extra 'peers'): no ratios", file=sys.stderr)
         return {}
 
 
@@ -87,7 +101,6 @@ def main() -> int:
     """Print the tables."""
     runs = made_up(N_RUNS)
     theirs = peers()
-    river = theirs.get("river PageHinkley")
     rows = [Row(peer, seconds * N_RUNS) for peer, seconds in theirs.items()]
     for cls in DETECTORS.members:
         name = name_of(cls)
@@ -95,9 +108,10 @@ def main() -> int:
         few = limit is None or limit > 0.1
         detector: Detector = cls()
         seconds = best_of(partial(scan, detector, runs), 1 if few else 5)
-        ratio = river and river * N_RUNS / seconds
-        least = 200 if river and limit is not None and limit <= QUICK else None
-        rows.append(Row(name, seconds, limit, "river PageHinkley", ratio, least))
+        peer = BOCPD if name == "bocpd" else RIVER
+        ratio = theirs[peer] * N_RUNS / seconds if theirs else None
+        least = LEAST_RATIOS.get(name, 200 if limit is not None and limit <= QUICK else None)
+        rows.append(Row(name, seconds, limit, peer, ratio, least if theirs else None))
     broken = report(f"full matrix, {N_RUNS:,} runs x {N_EVALS} evals", rows)
 
     tracemalloc.start()

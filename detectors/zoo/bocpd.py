@@ -42,7 +42,7 @@ from evalstop.detectors.settings import check_settings, setting
 class State(NamedTuple):
     """Evals so far and their mean ``(n_runs,)``, the noise, and what is known for each length.
 
-    The arrays of `segments` are ``(n_runs, max_run_length + 1)``.
+    The arrays of `segments` are ``(n_runs, n_lengths)``, at most ``max_run_length + 1`` wide.
     """
 
     n_seen: FloatArray
@@ -104,8 +104,7 @@ class Bocpd:
         """Let the segment of every length grow by one eval or end, and judge."""
         assert observation.score is not None
         n_seen, average, noise, score = self._standardise(state, observation.score)
-        longest = int(state.n_seen.max(initial=0))
-        grown = self.model.grow(_turned(state.segments), score, longest)
+        grown = self.model.grow(_turned(state.segments), score, state.n_seen)
         segments = _turned(self.model.turn(grown))
         return State(n_seen, average, noise, segments), self.model.log_odds_below(grown)
 
@@ -122,11 +121,13 @@ class Bocpd:
         array (n_evals, max_run_length + 1)
             Row t is the posterior after eval t; length 0 = a new segment begins after it.
         """
-        state, rows = self.init(1), []
-        for score in np.asarray(scores, dtype=float)[:, None]:
+        scores = np.asarray(scores, dtype=float)[:, None]
+        state, posterior = self.init(1), np.zeros((len(scores), self.max_run_length + 1))
+        for score, row in zip(scores, posterior, strict=True):
             state, _ = self.step(state, Observation(score=score))
-            rows.append(np.exp(state.segments.log_p[0]))
-        return np.array(rows).reshape(-1, self.max_run_length + 1)
+            reached = np.exp(state.segments.log_p[0])
+            row[: len(reached)] = reached
+        return posterior
 
     def _standardise(
         self, state: State, score: FloatArray

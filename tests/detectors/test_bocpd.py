@@ -35,6 +35,20 @@ def test_posterior_on_the_nile_agrees_with_two_independent_programs():
     assert (ours.argmax(axis=1) == NILE["map_run_length"]).all()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_posterior_is_that_of_the_peer(seed):
+    peer = pytest.importorskip(
+        "bayesian_changepoint_detection.online_changepoint_detection",
+        reason="bayesian-changepoint-detection is in the extra 'peers'",
+    )
+    scores = np.random.default_rng(seed).normal(np.repeat([0, 2, -1], 20), 1.0)
+    prior = peer.StudentT(2.0, 0.5, 0.3, -1.0)
+    theirs, _ = peer.online_changepoint_detection(scores, lambda r: np.full(r.shape, 0.1), prior)
+    rule = Bocpd(0.1, len(scores), mu=-1.0, kappa=0.3, alpha=2.0, beta=0.5, **RAW)
+    ours = rule.run_length_posterior(scores)
+    np.testing.assert_allclose(ours, theirs.T[1:], rtol=0, atol=1e-12)
+
+
 def written_out(rule, scores):
     """Posterior of the length and statistic after every score, by scipy's distributions."""
 
