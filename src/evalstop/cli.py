@@ -13,6 +13,8 @@ from evalstop.commands import COMMANDS
 from evalstop.console import error
 from evalstop.errors import UserError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="evalstop",
     help="When should an RLHF run stop? Detectors of reward over-optimization, and what they save.",
@@ -50,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         return int(_run(args) or 0)
     except KeyboardInterrupt:
         error("interrupted: finished work is saved, run the same command again to go on")
-        return 130
+        return INTERRUPTED
     except UserError as told:
         if debug:
             raise
@@ -66,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(args: list[str]) -> Any:  # noqa: ANN401 - what typer gives back
     """Run typer; turn its usage errors into ours."""
     try:
-        return app(args, standalone_mode=False)
+        status = app(args, standalone_mode=False)
     except typer.Exit as end:
         return end.exit_code
     except typer.Abort:
@@ -78,6 +80,9 @@ def _run(args: list[str]) -> Any:  # noqa: ANN401 - what typer gives back
                 return 2
             raise UserError(f"usage: {told_plainly} See evalstop {_asked(args)}--help.") from told
         raise
+    if status == INTERRUPTED:  # typer has caught Ctrl-C and says nothing
+        raise KeyboardInterrupt
+    return status
 
 
 def _asked(args: list[str]) -> str:
