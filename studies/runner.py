@@ -6,8 +6,14 @@ is made once.
 """
 
 import math
+import multiprocessing
+import os
+import signal
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from itertools import islice
 
 from evalstop.errors import UserError
@@ -97,6 +103,26 @@ def _task(cells: list[Cell]) -> list[tuple[str, Numbers]]:
     """Compute a task; linear algebra has one thread, whether in a worker or in the parent."""
     from threadpoolctl import threadpool_limits
 
+    _follow_parent()
     with threadpool_limits(1):
         numbers = compute(cells)
     return [(cell.id, n) for cell, n in zip(cells, numbers, strict=True)]
+
+
+@cache
+def _follow_parent() -> None:
+    """Let a worker process end soon after its parent, and leave Ctrl-C to it.
+
+    On its own it would stay for minutes when the parent was killed.
+    """
+    if not multiprocessing.current_process().name.startswith("LokyProcess"):
+        return
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
