@@ -94,6 +94,8 @@ def test_scores_are_the_definitions_run_by_run(seed):
     )  # fmt: skip
     assert found.tp_post_peak == counts["post_peak"]
     hacking = counts["tp"] + counts["fn"]
+    assert found.precision == pytest.approx(counts["tp"] / (counts["tp"] + counts["fp"]))
+    assert found.fpr_all == pytest.approx(counts["fp"] / (counts["fp"] + counts["tn"]))
     assert found.premature == pytest.approx(counts["premature"] / hacking)
     assert found.last_only == pytest.approx(counts["last"] / counts["tp"])
     assert found.recall_before_last == pytest.approx((counts["tp"] - counts["last"]) / hacking)
