@@ -15,13 +15,15 @@ from evalstop.detectors.logs.rules.roles import Name, roles
 from evalstop.detectors.logs.rules.sentences import some, step_text
 from evalstop.errors import UserError
 
+Joins = Literal["never", "first", "equal", "always"]
+
 
 @dataclass
 class Series:
     """One metric of one run: streams of points, one for each file, rank or episode.
 
     `distinct` says that each stream is one replicate, `by` names what counts them, `known` that
-    the format has an axis for them; `told` is the direction that the log tells.
+    the format has an axis for them; `told` is the direction that the log tells, `source` the log.
     """
 
     metric: str
@@ -32,6 +34,7 @@ class Series:
     known: bool = False
     told: bool | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
 
 @dataclass
@@ -39,15 +42,16 @@ class Run:
     """The series of one run in one log.
 
     `joins` says whether another log can hold more of the same run: ``never`` where the name is
-    that of the file, ``equal`` where the log names it (joined unless values contradict),
-    ``always`` where each file holds one checkpoint. `said` has warnings on the run, `asides`
+    that of the file, ``first`` where it is that of the folder (of two logs in one folder the first
+    is believed), ``equal`` where the log names it (joined unless values contradict), ``always``
+    where each file holds one checkpoint. `said` has warnings on the run, `asides`
     sentences on a metric, `told` directions.
     """
 
     name: str
     source: str
     series: list[Series]
-    joins: Literal["never", "equal", "always"] = "never"
+    joins: Joins = "never"
     told: Mapping[str, tuple[bool, str]] = field(default_factory=dict)
     asides: Mapping[str, list[str]] = field(default_factory=dict)
     said: list[str] = field(default_factory=list)
@@ -62,7 +66,7 @@ class Found:
     notes: list[str] = field(default_factory=list)
 
 
-def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
+def assemble(log: Log, *, joins: Joins = "equal") -> Found:
     """Apply the rules to one log; `NoCurveError` says what was found instead of evals."""
     if not log.rows:
         raise NoCurveError(f"{log.source}: there are no rows in it, has the run started?")
@@ -87,7 +91,15 @@ def assemble(log: Log, *, joins: Literal["equal", "always"] = "equal") -> Found:
         branches = [follow(_ordered(s, log.ordered), ordered=log.ordered) for s in streams]
         own = "never" if log.own_run and name == log.run else joins
         series = [
-            Series(metric, r, points, len(streams) > 1, by, known=log.known_repeats)
+            Series(
+                metric,
+                r,
+                points,
+                distinct=len(streams) > 1,
+                by=by,
+                known=log.known_repeats,
+                source=log.source,
+            )
             for metric, r, points in _named(branches, role)
         ]
         if series:

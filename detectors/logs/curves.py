@@ -47,7 +47,7 @@ def _curve(run: Run, series: Series, merged: Merged, higher: bool | None) -> Cur
         merged.nonfinite,
         merged.stderr,
         merged.n,
-        series.labels.get("source", run.source),
+        series.labels.get("source") or series.source or run.source,
         series.labels,
     )
 

@@ -41,7 +41,9 @@ def read_folder(root: Path, ask: Ask, failed: list[str]) -> Found:
         except OSError as error:
             failed.append(f"{error.filename or root}: cannot be read ({error.strerror or error})")
         else:
-            found.runs += told.runs
+            found.runs += [
+                replace(run, joins="first") if run.joins == "never" else run for run in told.runs
+            ]
             found.warnings += told.warnings
             found.notes += told.notes
     if not found.runs and len(failed) == before:
