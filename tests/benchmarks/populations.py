@@ -28,10 +28,12 @@ def made_up(seed, n=60, m=9):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, m + 1, n)
     true = rng.normal(size=(n, m))
+    progress = np.minimum(np.arange(1, m + 1) / lengths[:, None], 1)
+    at_an_eval = progress[np.arange(n), rng.integers(0, m, n)]
     told = LabelledRuns(
         kind=rng.choice(["hacking", "healthy", "lora"], n),
-        peak=rng.uniform(0, 1, n),
-        progress=np.minimum(np.arange(1, m + 1) / lengths[:, None], 1),
+        peak=np.where(rng.random(n) < 0.5, at_an_eval, rng.uniform(0, 1, n)),
+        progress=progress,
         observed=np.where(rng.random((n, m)) < 0.1, np.nan, true + rng.normal(size=(n, m))),
         true=true,
         n_evals=lengths,
