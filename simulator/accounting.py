@@ -52,7 +52,8 @@ def check_conservation(run: Run) -> None:
     overhead and saving took as long as they must; GPUs in use never exceeded the cluster.
     """
     stints, jobs, first = run.stints, run.workload.jobs, run.stints.first
-    tolerance = 1e-9 * max(1.0, float(np.abs(stints.released).max()))
+    latest, span = np.abs(stints.released).max(), np.ptp(stints.released)
+    tolerance = float(1e-9 * max(1.0, span) + 100 * np.spacing(latest))
 
     def hold(fine: np.ndarray | bool, what: str) -> None:
         if not np.all(fine):

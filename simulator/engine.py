@@ -131,14 +131,14 @@ class Engine:
                 happened = True
             if submits[arrived] == now:
                 happened = True
-                if blind and not queue.waiting and sizes[arrived] <= self.free:
+                if blind and not queue.wanted and sizes[arrived] <= self.free:
                     arrived += self._start_alone(arrived, now)
                 while submits[arrived] == now:
                     self._arrive(arrived, now)
                     arrived += 1
             while events and events[0][0] == now and events[0][1] == REVIEW:
                 happened |= self._review(heapq.heappop(events)[2], now)
-            if happened and (queue.waiting or queue.reviewed):
+            if happened and (queue.wanted or queue.reviewed):
                 queue.decide(now)
         return self._result()
 

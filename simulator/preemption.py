@@ -46,10 +46,11 @@ class PreemptiveQueue(Queue):
 
     def decide(self, now: float) -> None:
         """Give all GPUs anew."""
-        self._refresh(now)
+        spare = self._cluster.free + self._cluster.saving
+        if self.wanted > spare:
+            self._refresh(now)
         heads = [head for line in self._lines.values() if (head := self._head(line))]
         heapq.heapify(heads)
-        spare = self._cluster.free + self._cluster.saving
         started: list[Entry] = []
         preempted: list[JobView] = []
         while heads or spare < 0:
@@ -80,7 +81,7 @@ class PreemptiveQueue(Queue):
             if job.gpus > self._cluster.free:  # others are still saving on its GPUs
                 heapq.heappush(self._line(job), entry)
                 continue
-            self.waiting -= 1
+            self.wanted -= job.gpus
             self._cluster.start(job, now)
             moved.append(entry)
         if self.reviewed:

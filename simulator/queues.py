@@ -59,12 +59,12 @@ class Queue:
         self._reviews = type(policy).review is not Policy.review
         self._lines: dict[int, list[Entry]] = {}
         self._serial = count()
-        self.waiting = 0
+        self.wanted = 0  # GPUs that the waiting jobs need together
         self.reviewed: list[JobView] = []  # running jobs whose keys are read again after the pass
 
     def arrive(self, job: JobView, now: float) -> None:
         """Queue a job that has no GPUs."""
-        self.waiting += 1
+        self.wanted += job.gpus
         self._queue(job, now)
 
     def leave(self, job: JobView, now: float) -> None:
@@ -94,7 +94,7 @@ class Queue:
                 heapq.heappop(heads)
             else:
                 self._take(heads)
-                self.waiting -= 1
+                self.wanted -= job.gpus
                 cluster.start(job, now)
 
     def _line(self, job: JobView) -> list[Entry]:
@@ -158,7 +158,7 @@ class BlockingQueue(Queue):
         line, cluster = self._lines[0], self._cluster
         while (head := self._head(line)) and head[3].gpus <= cluster.free:
             heapq.heappop(line)
-            self.waiting -= 1
+            self.wanted -= head[3].gpus
             cluster.start(head[3], now)
 
     def _line(self, job: JobView) -> list[Entry]:

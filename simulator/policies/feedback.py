@@ -7,8 +7,8 @@ of its queue. A lower queue is served only with what the queues above leave. Ins
   A preempted job is therefore first among the waiting ones, a job that falls into a queue last.
 - ``requeue=fifo``: by the time of entering the queue, whether running or not.
 
-With ``promote=p`` > 0 a job that has waited p times as long as it was served returns to the first
-queue, and what it attained counts from 0 again.
+With ``promote=p`` > 0 a job that waits, at a stretch, p times as long as it was served returns to
+the first queue, and what it attained counts from 0 again.
 
 `Queues` turns this into keys that stand still: the place of a job is read when it changes hands,
 and `review` names the moment of the next fall or promotion.
@@ -28,14 +28,12 @@ RUNNING, WAITING = 0, 1
 class _Level:
     """Where a job stands."""
 
-    __slots__ = ("forgiven", "place", "queue", "waited", "waits_since")
+    __slots__ = ("forgiven", "place", "queue")
 
     def __init__(self, place: tuple[int, int]) -> None:
         self.queue = 0
         self.place = place  # in its queue: (RUNNING or WAITING, running number)
         self.forgiven: float = 0  # service before the last promotion
-        self.waited: float = 0  # since then, once it had been served
-        self.waits_since: float | None = None
 
 
 class Queues(Policy):
@@ -58,12 +56,11 @@ class Queues(Policy):
         level = self.levels.get(job.order)
         if level is None:
             level = self.levels[job.order] = _Level((WAITING, next(self.numbers)))
-        self._count_waiting(job, level, now)
         if self._to_fall(job, level, now) == 0:
             self._enter(level, level.queue + 1)
-        elif self._to_promotion(job, level) == 0:
+        elif self._to_promotion(job, level, now) == 0:
             self._enter(level, 0)
-            level.forgiven, level.waited, level.waits_since = job.done, 0, None
+            level.forgiven = job.done
         elif self.tail and job.running and level.place[0] == WAITING:
             level.place = (RUNNING, next(self.numbers))
         elif self.tail and not job.running and level.place[0] == RUNNING:
@@ -74,7 +71,7 @@ class Queues(Policy):
         """Look again when the job falls or has waited long enough."""
         level = self.levels[job.order]
         if not job.running:
-            wait = self._to_promotion(job, level)
+            wait = self._to_promotion(job, level, now)
             return None if wait is None else now + wait
         wait = self._to_fall(job, level, now)
         return None if wait is None else max(now, job.since) + wait
@@ -105,14 +102,10 @@ class Queues(Policy):
             return None
         return self.seconds_until(self.limits[level.queue], job, now)
 
-    def _count_waiting(self, job: JobView, level: _Level, now: float) -> None:
-        if level.waits_since is not None:
-            level.waited += now - level.waits_since
-        level.waits_since = None if job.running or job.done <= level.forgiven else now
-
-    def _to_promotion(self, job: JobView, level: _Level) -> float | None:
-        """Give the seconds of waiting until the promotion of a waiting job."""
+    def _to_promotion(self, job: JobView, level: _Level, now: float) -> float | None:
+        """Give the seconds until a waiting job is promoted; 0 if it is due, to rounding."""
         if not self.promote or job.running or level.queue == 0:
             return None
         due = (job.done - level.forgiven) * self.promote
-        return due - level.waited if due - level.waited > 1e-9 * due else 0
+        lacking = due - (now - job.since)
+        return lacking if lacking > 1e-9 * due else 0

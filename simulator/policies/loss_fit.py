@@ -6,6 +6,7 @@ transformation, so d is searched over a few values below the smallest loss. Old 
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -42,7 +43,6 @@ def predicted_drop(losses: Sequence[float]) -> float:
 def _fitted(losses: np.ndarray) -> tuple[float, float]:
     """Give the best fit's loss at the last value and one interval later."""
     n = len(losses)
-    k = np.arange(n + 1.0) / n
     weights = DECAY ** np.arange(n - 1, -1, -1)
     floors = losses.min() - FLOORS * np.ptp(losses)
     above = losses - floors[:, None]  # (floors, n), positive
@@ -50,22 +50,30 @@ def _fitted(losses: np.ndarray) -> tuple[float, float]:
     with np.errstate(all="ignore"):  # a fit that goes to infinity is a bad fit, not an error
         curves = np.concatenate(
             [
-                floors[:, None] + 1 / _least_squares(k, 1 / above, weights * above**4, 3),
-                floors[:, None] + np.exp(_least_squares(k, np.log(above), weights * above**2, 2)),
+                floors[:, None] + 1 / _least_squares(1 / above, weights * above**4, 3),
+                floors[:, None] + np.exp(_least_squares(np.log(above), weights * above**2, 2)),
             ]
         )
         errors = (weights * (curves[:, :n] - losses) ** 2).sum(axis=1)
     errors[~np.isfinite(curves).all(axis=1) | (curves < floors.min()).any(axis=1)] = np.inf
-    best = curves[np.argmin(errors)]
-    if not np.isfinite(errors.min()):
+    best = int(np.argmin(errors))
+    if not np.isfinite(errors[best]):
         return 0.0, 0.0
-    return float(best[n - 1]), float(best[n])
+    return float(curves[best, n - 1]), float(curves[best, n])
 
 
-def _least_squares(k: np.ndarray, y: np.ndarray, weights: np.ndarray, terms: int) -> np.ndarray:
-    """Fit polynomials of `terms` coefficients to rows of y; give their values at all of k."""
-    powers = k[:, None] ** np.arange(terms)  # (n + 1, terms)
-    x, weights = powers[:-1], weights / weights.max(axis=1, keepdims=True)
-    gram = np.einsum("fn,ni,nj->fij", weights, x, x) + 1e-12 * np.eye(terms)
-    moment = np.einsum("fn,ni->fi", weights * y, x)
+def _least_squares(y: np.ndarray, weights: np.ndarray, terms: int) -> np.ndarray:
+    """Fit polynomials of `terms` coefficients to rows of y; give values there and one step on."""
+    powers, products = _design(y.shape[1], terms)
+    weights = weights / weights.max(axis=1, keepdims=True)
+    gram = (weights @ products).reshape(-1, terms, terms) + 1e-12 * np.eye(terms)
+    moment = (weights * y) @ powers[:-1]
     return np.asarray(np.linalg.solve(gram, moment[..., None])[..., 0] @ powers.T)
+
+
+@cache
+def _design(n: int, terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give powers of k/n for k = 0..n, and their products for k < n."""
+    powers = (np.arange(n + 1.0) / n)[:, None] ** np.arange(terms)
+    products = powers[:-1, :, None] * powers[:-1, None, :]
+    return powers, products.reshape(n, -1)

@@ -207,7 +207,7 @@ class Feedback(Rule):
         self.limits, self.per_gpu = [Fraction(limit) for limit in limits], per_gpu
         self.requeue, self.promote, self.delta = requeue, promote, delta
         self.queues = [[] for _ in range(len(limits) + 1)]
-        self.forgiven, self.waited, self.last = {}, {}, {}
+        self.forgiven, self.last = {}, {}
         self.sizes, self.past = [], []
 
     def attained(self, task, now):
@@ -245,33 +245,30 @@ class Feedback(Rule):
                     start = max(now, t.since)
                     times.append(start + (ratio(lacking, t.gpus) if self.per_gpu else lacking))
             elif self.promote and level:
-                due = self.promote * (t.done - self.forgiven.get(t.index, 0))
-                times.append(now + due - self.waited.get(t.index, 0))
+                times.append(self.last[t.index] + self.due(t))
         return [t for t in times if t > now]
 
     def arrived(self, task):
         self.queues[0].append(task)
 
+    def due(self, task):
+        return self.promote * (task.done - self.forgiven.get(task.index, 0))
+
     def before(self, tasks, now):
-        for t in tasks:
-            forgiven = self.forgiven.get(t.index, 0)
-            if t.state == WAITING and t.done > forgiven and t.index in self.last:
-                waited = self.waited.get(t.index, 0) + now - self.last[t.index]
-                self.waited[t.index] = waited
         for t in tasks:
             level = self.level(t)
             if level < len(self.limits) and self.attained(t, now) >= self.limits[level]:
                 self.queues[level].remove(t)
                 self.queues[level + 1].append(t)
             elif t.state == WAITING and level and self.promote:
-                due = self.promote * (t.done - self.forgiven.get(t.index, 0))
-                if self.waited.get(t.index, 0) >= due:
+                if now >= self.last[t.index] + self.due(t):
                     self.queues[level].remove(t)
                     self.queues[0].append(t)
-                    self.forgiven[t.index], self.waited[t.index] = t.done, 0
+                    self.forgiven[t.index] = t.done
 
     def after(self, tasks, now):
-        self.last = {t.index: now for t in tasks if t.state == WAITING}
+        waiting = [t.index for t in tasks if t.state == WAITING]
+        self.last = {i: self.last.get(i, now) for i in waiting}  # since when it waits
         if self.requeue == "tail":
             for queue in self.queues:
                 queue.sort(key=lambda t: t.state != RUNNING)

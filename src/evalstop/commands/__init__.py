@@ -5,6 +5,8 @@ from evalstop.commands.detectors import detectors
 from evalstop.commands.presets import presets
 from evalstop.commands.read import read
 from evalstop.commands.scan import scan
+from evalstop.commands.schedulers import schedulers
+from evalstop.commands.simulate import simulate
 from evalstop.commands.study import study
 from evalstop.commands.watch import watch
 
@@ -13,7 +15,9 @@ COMMANDS = (
     scan,
     watch,
     compare,
+    simulate,
     detectors,
+    schedulers,
     presets,
     study,
 )
