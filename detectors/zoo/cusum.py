@@ -57,6 +57,11 @@ class Cusum(AgainstTarget):
     k: float = setting(0.5, low=0, tune=(0, 2), unit="sigma", doc="tolerated fall per eval")
     sided: str = setting("one", choices=SIDES, doc="falls, or falls and rises")
 
+    @property
+    def monotone(self) -> bool:
+        """A rise lowers every fall below the target, unless it enters the noise."""
+        return self.sigma is not None and self.sided == "one"
+
     def chart(self) -> CusumChart:
         """Give the chart of the exact theory; `UserError` if none applies."""
         self.require_exact()

@@ -64,6 +64,11 @@ class Ewma(AgainstTarget):
     limits: str = setting("fixed", choices=("fixed", "exact"), doc="of which variance")
     sided: str = setting("one", choices=SIDES, doc="falls, or falls and rises")
 
+    @property
+    def monotone(self) -> bool:
+        """A rise lifts z above a given target; behind a target of the past z may lag."""
+        return self.target == "given" and self.sigma is not None and self.sided == "one"
+
     def chart(self) -> EwmaChart:
         """Give the chart of the exact theory; `UserError` if none applies."""
         self.require_exact()

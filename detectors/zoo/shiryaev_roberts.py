@@ -63,6 +63,11 @@ class ShiryaevRoberts(AgainstTarget):
     )
     on: str = setting("differences", choices=("differences", "levels"), doc="what is judged")
 
+    @property
+    def monotone(self) -> bool:
+        """A rise lowers every likelihood ratio, unless it enters the noise."""
+        return self.sigma is not None
+
     def chart(self) -> ShiryaevRobertsChart:
         """Give the chart of the exact theory; `UserError` if none applies."""
         if self.on != "levels":

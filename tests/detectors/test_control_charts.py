@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evalstop.detectors import DETECTORS, Runs, first_alarm, scan
 from evalstop.detectors.noise import noise
+from evalstop.detectors.rules import is_monotone
 
 RIVER = Path(__file__).parents[1] / "data" / "golden" / "river_docs_stream.json"
 SCORES = st.lists(st.floats(-100, 100).map(lambda v: round(v, 3)), min_size=1, max_size=15)
@@ -118,6 +119,13 @@ def test_the_scale_of_the_metric_does_not_matter(spec, scores, scale, shift):
     np.testing.assert_allclose(
         statistics(spec, moved), statistics(spec, scores), rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    "spec", ["cusum", "cusum:sigma=1,sided=two", "ewma:sigma=1", "shiryaev-roberts", "bocpd"]
+)
+def test_a_rise_may_raise_these(spec):
+    assert not is_monotone(DETECTORS.build(spec))
 
 
 def test_a_huge_likelihood_ratio_stays_finite():
