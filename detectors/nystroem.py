@@ -149,8 +149,10 @@ def expected_times(steps: Steps) -> Times:
 
 def quasi_stationary(steps: Steps) -> Array:
     """Law of the state after many steps without an alarm, ``(m,)``, sums to one."""
-    values, vectors = np.linalg.eig(steps.stay.T)
-    law = np.abs(vectors[:, np.argmax(values.real)].real)
+    from scipy.sparse.linalg import eigs
+
+    _, vectors = eigs(steps.stay.T, k=1, which="LR", v0=np.ones(len(steps.alarm)))
+    law = np.abs(vectors[:, 0].real)
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 
