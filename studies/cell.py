@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from evalstop.detectors.settings import name_of, write
+from evalstop.errors import UserError
 
 # Raised when stored results no longer mean what the code now computes.
 SCHEMA = 1
@@ -109,10 +110,17 @@ def outside_source(cls: type) -> str:
 def compute(cells: list[Cell]) -> list[dict[str, float]]:
     """Measure cells of one stream; their workload is made once."""
     made = cells[0].workload.make(np.random.SeedSequence(int(cells[0].stream, 16)))
-    return [
-        {name: float(value) for name, value in cell.contender.measure(made).items()}
-        for cell in cells
-    ]
+    results = []
+    for cell in cells:
+        try:
+            numbers = cell.contender.measure(made)
+        except UserError:
+            raise
+        except Exception as error:
+            told = f"{cell.contender} on {cell.workload} fails with {error!r}"
+            raise UserError(f"{told}; mend it, finished cells are saved") from error
+        results.append({name: float(value) for name, value in numbers.items()})
+    return results
 
 
 def _digest(told: object) -> str:

@@ -6,14 +6,12 @@ is made once.
 """
 
 import math
-import multiprocessing
 import os
 import signal
 import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache
 from itertools import islice
 
 from evalstop.errors import UserError
@@ -65,7 +63,12 @@ def run(
     pending = [cell for i, cell in wanted.items() if i not in found]
     advance(len(found), len(wanted))
     tasks = _tasks(pending, jobs)
-    parallel = Parallel(n_jobs=min(jobs, max(len(tasks), 1)), return_as="generator_unordered")
+    parallel = Parallel(
+        n_jobs=min(jobs, max(len(tasks), 1)),
+        return_as="generator_unordered",
+        initializer=_follow,
+        initargs=(os.getpid(),),
+    )
     work = parallel(delayed(_task)(task) for task in tasks)
     try:
         for results in work:
@@ -103,22 +106,17 @@ def _task(cells: list[Cell]) -> list[tuple[str, Numbers]]:
     """Compute a task; linear algebra has one thread, whether in a worker or in the parent."""
     from threadpoolctl import threadpool_limits
 
-    _follow_parent()
     with threadpool_limits(1):
         numbers = compute(cells)
     return [(cell.id, n) for cell, n in zip(cells, numbers, strict=True)]
 
 
-@cache
-def _follow_parent() -> None:
-    """Let a worker process end soon after its parent, and leave Ctrl-C to it.
+def _follow(parent: int) -> None:
+    """Let a worker process leave Ctrl-C to its parent, and end soon after it.
 
     On its own it would stay for minutes when the parent was killed.
     """
-    if not multiprocessing.current_process().name.startswith("LokyProcess"):
-        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = os.getppid()
 
     def watch() -> None:
         while os.getppid() == parent:
