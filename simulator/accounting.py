@@ -62,19 +62,27 @@ def check_conservation(run: Run) -> None:
     bounds = (stints.granted, stints.works_from, stints.stopped, stints.released)
     for before, after in pairwise(bounds):
         hold(after >= before, "a stint runs backwards in time, or never ended")
-    worked = stints.stopped - stints.works_from
-    true = np.array([t.duration for t in run.workload.truths], dtype=float)
-    got = np.bincount(stints.job, worked, minlength=len(jobs))
-    hold(np.abs(got - true) <= tolerance, "a job got more or less than its work")
+    got = np.bincount(stints.job, stints.work, minlength=len(jobs))
+    due = np.array([t.duration for t in run.workload.truths], dtype=float)
+    for i, stop in run.stops.items():
+        late = run.delay + run.save_delay + tolerance
+        hold(run.delay - tolerance <= stop.at - run.alarms[i] <= late, "a stop came early or late")
+        hold(stop.work <= due[i] + tolerance, "a job was stopped after its end")
+        hold(stop.again > 0 or run.ends[i] == stop.at, "a stopped job held GPUs after its stop")
+        due[i] = stop.work + stop.again
+    hold(np.abs(got - due) <= tolerance, "a job got more or less than its work")
     submit = np.array([j.submit for j in jobs], dtype=float)
     hold(stints.granted[first] >= submit, "a job ran before it was submitted")
     again = ~first[1:]
-    hold((stints.granted[1:] >= stints.released[:-1])[again], "a job ran twice at once")
+    follows = stints.job[1:] == stints.job[:-1]
+    hold((stints.granted[1:] >= stints.released[:-1])[follows], "a job ran twice at once")
     hold(stints.in_use()[1].max() <= run.gpus, "more GPUs were in use than there are")
-    paid = np.where(worked > 0, stints.works_from - stints.granted, 0)
-    owed = np.where((worked > 0) & ~first, float(run.overhead), 0)
+    paid = np.where(stints.work > 0, stints.works_from - stints.granted, 0)
+    owed = np.where((stints.work > 0) & ~first, float(run.overhead), 0)
     hold(np.abs(paid - owed) <= tolerance, "a job paid more or less than its overhead")
-    hold(len(again) - again.sum() + 1 == len(jobs), "a job never ran")
+    hold(len(np.unique(stints.job)) == len(jobs), "a job never ran")
+    resubmitted = sum(stop.again > 0 for stop in run.stops.values())
+    hold(first.sum() == len(jobs) + resubmitted, "attempts and resubmissions do not add up")
     hold(again.sum() == sum(run.preemptions), "stints and preemptions do not add up")
 
 

@@ -2,8 +2,11 @@
 
 Events are ``(time, kind, order of the job)`` in one heap; arrivals wait in a list of their own,
 since they are known and sorted. At equal times ends release their GPUs first, then jobs that have
-saved, then arrivals are queued, then keys are reviewed, then one scheduling pass decides. So a run
-depends on nothing but its inputs.
+saved, then those that a person stops, then arrivals are queued, then keys are reviewed, then one
+scheduling pass decides. So a run depends on nothing but its inputs.
+
+A stop rule (`evalstop.simulator.stops.Stops`) names for each job the work after which it is asked
+next. The job then gets an event there before that of its end.
 
 What a run records is in `evalstop.simulator.run`.
 """
@@ -14,15 +17,23 @@ import math
 from evalstop.detectors.settings import spec_of
 from evalstop.errors import UserError
 from evalstop.simulator.accounting import check_conservation
-from evalstop.simulator.job import JobView, Workload
+from evalstop.simulator.elastic import ElasticQueue
+from evalstop.simulator.job import Job, JobView, Truth, Workload
 from evalstop.simulator.losses import LoggingJob, LossLog
-from evalstop.simulator.policies.base import Policy
+from evalstop.simulator.policies.base import Discipline, Policy
 from evalstop.simulator.preemption import PreemptiveQueue
 from evalstop.simulator.queues import BlockingQueue, Queue
 from evalstop.simulator.run import Run, Stint
+from evalstop.simulator.stops import Stops
 
-QUEUES = {"block": BlockingQueue, "skip": Queue, "preempt": PreemptiveQueue}
-END, SAVED, REVIEW = range(3)
+QUEUES: dict[Discipline, type[Queue]] = {
+    "block": BlockingQueue,
+    "skip": Queue,
+    "preempt": PreemptiveQueue,
+    "elastic": ElasticQueue,
+}
+END, SAVED, STOP, REVIEW = range(4)
+EVERYBODY = -1
 Event = tuple[float, int, int]
 
 
@@ -34,6 +45,7 @@ def simulate(  # noqa: PLR0913 - a cluster has as many numbers
     overhead: float = 0,
     save_delay: float = 0,
     seed: int = 0,
+    stops: Stops | None = None,
 ) -> Run:
     """Run all jobs of a workload to their end.
 
@@ -50,6 +62,8 @@ def simulate(  # noqa: PLR0913 - a cluster has as many numbers
         Seconds that a preempted job keeps its GPUs to save its state.
     seed : int
         Of the noise in training losses, which only loss-aware policies see.
+    stops : Stops, optional
+        Rule that stops jobs before they are done (`evalstop.simulator.evalstop.EvalStop` makes it).
 
     Raises
     ------
@@ -70,7 +84,7 @@ def simulate(  # noqa: PLR0913 - a cluster has as many numbers
             f"job {largest.id}: it needs {largest.gpus} GPUs and the cluster has {gpus}, give "
             f"--gpus {largest.gpus} or divide all demands with --scale-gpus 1/{part}"
         )
-    run = Engine(workload, policy, gpus, overhead, save_delay, seed).run()
+    run = Engine(workload, policy, gpus, overhead, save_delay, seed, stops).run()
     check_conservation(run)
     return run
 
@@ -86,31 +100,43 @@ class Engine:
         overhead: float,
         save_delay: float,
         seed: int,
+        stops: Stops | None,
     ) -> None:
-        n, truths = len(workload), workload.truths
+        n, truths = len(workload), list(workload.truths)
         self.workload, self.policy, self.gpus = workload, policy, gpus
-        self.overhead, self.save_delay = overhead, save_delay
         begun = policy.begin(gpus, truths if policy.oracle else ())
+        self.overhead = overhead if begun.restart is None else begun.restart
+        self.save_delay = save_delay
         observe = LossLog(truths, seed).update if policy.reads_losses else None
         self.queue = QUEUES[begun.discipline](begun, self, observe)
         self.view = LoggingJob if policy.reads_losses else JobView
         # whether the policy needs to see jobs only while they wait
-        self.blind = begun.discipline != "preempt" and type(begun).ended is Policy.ended
+        self.blind = (
+            stops is None
+            and begun.discipline in {"block", "skip"}
+            and type(begun).ended is Policy.ended
+        )
         self.submits: list[float] = [*(job.submit for job in workload.jobs), math.inf]
-        self.sizes = [job.gpus for job in workload.jobs]
+        self.sizes = [job.gpus for job in workload.jobs]  # GPUs of the latest stint
+        self.speeds: list[float] = [1] * n  # and its seconds of work a second
+        self.truths = truths  # that of a job changes when it is submitted again
         self.work = [truth.duration for truth in truths]
+        self.stops = stops or Stops(workload, [math.inf] * n)
         self.events: list[Event] = []
         self.views: dict[int, JobView] = {}  # of the jobs that the policy sees
         self.free, self.saving = gpus, 0
         self.granted: list[float] = [0] * n  # when the latest stint began
         self.works_from: list[float] = self.granted if self.blind else [0] * n
-        self.ends: list[float] = [math.nan] * n  # of the latest stint, unless it is cut short
+        # when the latest stint ends or its job comes to a mark, unless it is cut short
+        self.ends: list[float] = [math.nan] * n
+        self.owed: list[float] = [0] * n  # overhead at the next start
         self.preemptions = [0] * n
         self.interrupted: list[Stint] = []
+        self.saves: dict[int, float] = {}  # until when
 
     def run(self) -> Run:
         """Go from event to event until no job is left."""
-        events, submits, ends, queue = self.events, self.submits, self.ends, self.queue
+        events, submits, queue = self.events, self.submits, self.queue
         sizes, blind, arrived = self.sizes, self.blind, 0
         while events or submits[arrived] < math.inf:
             now = submits[arrived]
@@ -119,28 +145,38 @@ class Engine:
             happened = False
             while events and events[0][0] == now and events[0][1] != REVIEW:
                 _, kind, i = heapq.heappop(events)
-                if kind == SAVED:
-                    self._saved(i, now)
-                elif blind:
+                if blind:
                     self.free += sizes[i]
-                elif ends[i] == now and i in self.views:
-                    self.free += sizes[i]
-                    queue.leave(self.views.pop(i), now)
-                else:  # the end of a stint that was cut short
-                    continue
-                happened = True
+                    happened = True
+                else:
+                    happened |= self._carry_out(kind, i, now)
             if submits[arrived] == now:
                 happened = True
                 if blind and not queue.wanted and sizes[arrived] <= self.free:
                     arrived += self._start_alone(arrived, now)
                 while submits[arrived] == now:
-                    self._arrive(arrived, now)
+                    self._arrive(arrived, self.workload.jobs[arrived], now)
                     arrived += 1
             while events and events[0][0] == now and events[0][1] == REVIEW:
                 happened |= self._review(heapq.heappop(events)[2], now)
             if happened and (queue.wanted or queue.reviewed):
                 queue.decide(now)
         return self._result()
+
+    def _carry_out(self, kind: int, i: int, now: float) -> bool:
+        """Do what an event says; true = somebody else may run now."""
+        job = self.views.get(i)
+        if job is None:  # it has left
+            return False
+        if kind == SAVED:
+            self._saved(job, now)
+        elif kind == STOP:
+            return self.stops.react(job, now, self)
+        elif self.ends[i] != now or self.stops.goes_on(job, now, self):
+            return False  # the stint was cut short, or came to a mark
+        else:
+            self._leave(job, now)
+        return True
 
     def _start_alone(self, i: int, now: float) -> bool:
         """Start a job that comes alone, while nobody waits: no policy could decide otherwise."""
@@ -152,52 +188,90 @@ class Engine:
         heapq.heappush(self.events, (end, END, i))
         return True
 
-    def _arrive(self, i: int, now: float) -> None:
-        self.views[i] = view = self.view(self.workload.jobs[i], i)
+    def _arrive(self, i: int, job: Job, now: float) -> None:
+        self.views[i] = view = self.view(job, i)
         self.queue.arrive(view, now)
 
     def _review(self, i: int, now: float) -> bool:
         view = self.views.get(i)
-        return view is not None and self.queue.review(view, now)
+        return (view is not None or i == EVERYBODY) and self.queue.review(view, now)
 
     def start(self, job: JobView, now: float) -> None:
         """Give a waiting job its GPUs."""
         i = job.order
-        job.running, job.since = True, now
-        if self.preemptions[i]:
-            job.since = now + self.overhead
+        job.running, job.since = True, now + self.owed[i]
         self.free -= job.gpus
         self.granted[i] = now
         self.works_from[i] = job.since
-        self.ends[i] = end = job.since + (self.work[i] - job.done)
-        heapq.heappush(self.events, (end, END, i))
+        self.sizes[i], self.speeds[i] = job.gpus, job.speed
+        self.aim(job)
         if self.blind:
             del self.views[i]
+
+    def aim(self, job: JobView) -> None:
+        """Set the moment at which a running job ends or comes to its mark."""
+        i = job.order
+        left = min(self.work[i], self.stops.marks[i]) - job.done
+        self.ends[i] = end = job.since + (left if job.speed == 1 else left / job.speed)
+        heapq.heappush(self.events, (end, END, i))
 
     def preempt(self, job: JobView, now: float) -> None:
         """Take the GPUs of a running job; it queues again when it has saved."""
         i = job.order
-        works_from = min(job.since, now)  # it may be cut off before the overhead is paid
-        stint = Stint(i, self.granted[i], works_from, now, now + self.save_delay)
-        self.interrupted.append(stint)
+        self._cut(i, min(job.since, now), now, now + self.save_delay)
         self.preemptions[i] += 1
+        self.owed[i] = self.overhead
         self.ends[i] = math.nan
-        job.done += now - works_from
+        job.done = job.service(now)
         job.running, job.since, job.entry = False, now, None
         self.saving += job.gpus
         if self.save_delay:
-            heapq.heappush(self.events, (stint.released, SAVED, i))
+            self.saves[i] = now + self.save_delay
+            heapq.heappush(self.events, (self.saves[i], SAVED, i))
         else:
-            self._saved(i, now)
+            self._saved(job, now)
 
-    def wake(self, job: JobView, time: float) -> None:
-        """Note when a key must be reviewed."""
-        heapq.heappush(self.events, (time, REVIEW, job.order))
+    def wake(self, job: JobView | None, time: float) -> None:
+        """Note when a key must be reviewed, or, without a job, all of them."""
+        heapq.heappush(self.events, (time, REVIEW, job.order if job else EVERYBODY))
 
-    def _saved(self, i: int, now: float) -> None:
-        self.saving -= self.sizes[i]
-        self.free += self.sizes[i]
-        self.queue.arrive(self.views[i], now)
+    def call(self, job: JobView, time: float) -> None:
+        """Note when somebody reacts to the alarm of a job."""
+        heapq.heappush(self.events, (time, STOP, job.order))
+
+    def _cut(self, i: int, works_from: float, stopped: float, released: float) -> None:
+        """Note a stint that is not its job's last."""
+        times = (self.granted[i], works_from, stopped, released)
+        self.interrupted.append(Stint(i, *times, self.sizes[i], self.speeds[i]))
+
+    def _saved(self, job: JobView, now: float) -> None:
+        self.saves.pop(job.order, None)
+        self.saving -= job.gpus
+        self.free += job.gpus
+        self.queue.arrive(job, now)
+
+    def stop(self, job: JobView, now: float) -> None:
+        """Let a job go before it is done."""
+        i = job.order
+        if not job.running:  # an empty last stint
+            self.granted[i] = job.since = now
+        self.works_from[i] = min(job.since, now)
+        self.ends[i] = now
+        self._leave(job, now)
+
+    def submit_again(self, i: int, job: Job, truth: Truth, now: float) -> None:
+        """Queue a job that was stopped as a new one."""
+        self._cut(i, self.works_from[i], now, now)
+        self.truths[i], self.work[i] = truth, truth.duration
+        self.owed[i] = 0
+        self._arrive(i, job, now)
+
+    def _leave(self, job: JobView, now: float) -> None:
+        if job.running:
+            self.free += job.gpus
+        del self.views[job.order]
+        self.queue.leave(job, now)
+        job.running = False
 
     def _result(self) -> Run:
         return Run(
@@ -208,8 +282,13 @@ class Engine:
             save_delay=self.save_delay,
             ends=self.ends,
             preemptions=self.preemptions,
-            outcomes=["finished"] * len(self.ends),
             interrupted=self.interrupted,
             granted=self.granted,
             works_from=self.works_from,
+            sizes=self.sizes,
+            speeds=self.speeds,
+            delay=self.stops.reaction.delay,
+            alarms=self.stops.alarms,
+            stops=self.stops.stopped,
+            alarms_at_last=self.stops.at_last,
         )

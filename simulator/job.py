@@ -111,7 +111,13 @@ class JobView:
     Attributes
     ----------
     gpus : int
-        As in `Job`; so are `id`, `submit`, `estimate`, `type` and `tenant`.
+        GPUs that it needs, or, under an elastic policy, the last that it held.
+    speed : float
+        Seconds of work a second on these GPUs: 1 unless the policy is elastic.
+    demoted : bool
+        Whether it goes behind all jobs that are not.
+    id, submit, estimate, type, tenant : str or float
+        As in `Job`.
     order : int
         Place in the order of submission; the last tie-breaker everywhere.
     running : bool
@@ -128,7 +134,10 @@ class JobView:
         Seconds of work between two losses.
     """
 
-    __slots__ = ("_job", "done", "entry", "gpus", "order", "running", "since", "wake")
+    __slots__ = (
+        *("_job", "order", "gpus", "speed", "running", "since", "done"),
+        *("demoted", "entry", "wake"),
+    )
 
     losses: Sequence[float] = ()
     loss_every: float = math.nan
@@ -137,6 +146,8 @@ class JobView:
         self._job = job
         self.order = order
         self.gpus = job.gpus
+        self.speed: float = 1
+        self.demoted = False
         self.since = job.submit
         self.running = False
         self.done: float = 0
@@ -147,6 +158,11 @@ class JobView:
     def id(self) -> str:
         """Name of the job."""
         return self._job.id
+
+    @property
+    def requested(self) -> int:
+        """GPUs that it was submitted with."""
+        return self._job.gpus
 
     @property
     def submit(self) -> float:
@@ -171,7 +187,7 @@ class JobView:
     def service(self, now: float) -> float:
         """Give the seconds of work it has had by `now`, overhead left out."""
         if self.running and now > self.since:
-            return self.done + (now - self.since)
+            return self.done + (now - self.since) * self.speed
         return self.done
 
     def __repr__(self) -> str:

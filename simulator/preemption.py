@@ -31,13 +31,14 @@ class PreemptiveQueue(Queue):
         self._lane_of: dict[JobView, list[Entry]] = {}
 
     def leave(self, job: JobView, now: float) -> None:
-        """Forget a job that has ended."""
-        self._unfile(job)
+        """Forget a job that has ended, or was stopped while it waited."""
+        if job.running:
+            self._unfile(job)
         super().leave(job, now)
 
-    def review(self, job: JobView, now: float) -> bool:
+    def review(self, job: JobView | None, now: float) -> bool:
         """Read the key of a job again, if it still asks for that; true = decide."""
-        if job.wake != now or not job.running:
+        if job is None or job.wake != now or not job.running:
             return super().review(job, now)
         self._unfile(job)
         self._file(job, now)
@@ -96,7 +97,7 @@ class PreemptiveQueue(Queue):
 
     def _file(self, job: JobView, now: float) -> None:
         """Put a running job in the lane of its rate."""
-        rate, review = self._policy.falls(job, now), None
+        rate, review = None if job.demoted else self._policy.falls(job, now), None
         if rate and job.since > now:  # no work is done before the overhead is paid
             rate, review = 0, job.since
         key = self._key(job, now)

@@ -8,6 +8,7 @@ demand ("line") is enough, however long the queue is.
 import heapq
 import math
 from collections.abc import Callable
+from functools import total_ordering
 from itertools import count
 from typing import Any, Protocol
 
@@ -35,8 +36,26 @@ class Cluster(Protocol):
     def preempt(self, job: JobView, now: float) -> None:
         """Take the GPUs of a job; it comes back through `Queue.arrive` when it has saved."""
 
-    def wake(self, job: JobView, time: float) -> None:
-        """Call `Queue.review` at that time."""
+    def wake(self, job: JobView | None, time: float) -> None:
+        """Call `Queue.review` at that time; without a job, of no job in particular."""
+
+
+@total_ordering
+class Demoted:
+    """The key of a demoted job: behind all keys of other jobs, as it was among its like."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:  # noqa: ANN401 - whatever sorts
+        self.key = key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Demoted) and bool(self.key == other.key)
+
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, Demoted) and bool(self.key < other.key)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Queue:
@@ -68,13 +87,16 @@ class Queue:
         self._queue(job, now)
 
     def leave(self, job: JobView, now: float) -> None:
-        """Learn that a job has ended."""
+        """Learn that a job has ended, or was stopped while it waited."""
+        if not job.running:
+            self.wanted -= job.gpus
+        job.entry = None
         if self._policy.ended(job, now):
             self._reread(now)
 
-    def review(self, job: JobView, now: float) -> bool:
+    def review(self, job: JobView | None, now: float) -> bool:
         """Read the key of a job again, if it still asks for that; true = decide."""
-        if job.wake != now or job.entry is None:
+        if job is None or job.wake != now or job.running or job.entry is None:
             return False
         self._queue(job, now)
         return True
@@ -126,7 +148,7 @@ class Queue:
         key = self._policy.key(job, now)
         if key != key:  # noqa: PLR0124 - nan does not sort
             raise UserError(f"scheduler {name_of(self._policy)}: the key of job {job.id} is nan")
-        return key
+        return Demoted(key) if job.demoted else key
 
     def _queue(self, job: JobView, now: float) -> None:
         job.entry = (self._key(job, now), job.order, next(self._serial), job)

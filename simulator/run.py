@@ -1,6 +1,6 @@
 """What happened in a run: the record that every number and figure is computed from."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +14,7 @@ class Stint(NamedTuple):
     """One stay of a job on its GPUs; `job` is its order of submission, times are in seconds.
 
     From `granted` to `works_from` it pays the overhead of resuming, from `stopped` to `released` it
-    saves; in between it works.
+    saves; in between it works, `speed` seconds of work a second.
     """
 
     job: int
@@ -22,23 +22,51 @@ class Stint(NamedTuple):
     works_from: float
     stopped: float
     released: float
+    gpus: int
+    speed: float
+
+
+class Stop(NamedTuple):
+    """The stop of a job by a stop rule.
+
+    Parameters
+    ----------
+    at : float
+        When; it had an alarm before, `Run.alarms`.
+    work : float
+        Seconds of work that it had by then.
+    preemptions : int
+        How often it had been preempted.
+    again : float
+        Seconds of work with which it was submitted again at once; 0 = it was not.
+    """
+
+    at: float
+    work: float
+    preemptions: int
+    again: float
 
 
 @dataclass(frozen=True)
 class Stints:
-    """All stints of a run as arrays, by job, then in time."""
+    """All stints of a run as arrays, by job, then in time.
+
+    `first` marks the first stint of a job, and the first after it was submitted again.
+    """
 
     job: np.ndarray
-    gpus: np.ndarray
     granted: np.ndarray
     works_from: np.ndarray
     stopped: np.ndarray
     released: np.ndarray
+    gpus: np.ndarray
+    speed: np.ndarray
+    first: np.ndarray
 
     @cached_property
-    def first(self) -> np.ndarray:
-        """Mark the first stint of each job."""
-        return np.concatenate([[True], self.job[1:] != self.job[:-1]])
+    def work(self) -> np.ndarray:
+        """Seconds of work done in each."""
+        return np.asarray((self.stopped - self.works_from) * self.speed)
 
     def in_use(self) -> tuple[np.ndarray, np.ndarray]:
         """Give the moments at which GPUs change hands, and how many are held after each change.
@@ -63,18 +91,27 @@ class Run:
         Size of the cluster.
     overhead : float
         Seconds that a resumed job holds its GPUs before it works.
+    delay : float
+        Seconds from an alarm to what is done about it.
     save_delay : float
         Seconds that a preempted job holds its GPUs to save.
     ends : sequence of float
         When each job left.
-    outcomes : sequence of str
-        How it left: ``finished``.
     preemptions : sequence of int
         How often each job was preempted.
     interrupted : sequence of Stint
         The stints that were cut short, in the order in which they were.
     granted, works_from : sequence of float
-        When the last stint of each job began, and when its work did.
+        When the last stint of each job began, and when its work did. A job that is stopped while it
+        waits has an empty last stint.
+    sizes, speeds : sequence of float
+        GPUs of the last stint of each job, and its seconds of work a second.
+    alarms : mapping of int to float
+        When jobs had their alarm, those at the last eval left out.
+    stops : mapping of int to Stop
+        The jobs that were stopped.
+    alarms_at_last : set of int
+        Jobs whose first alarm came with their end: it stops nothing.
     """
 
     workload: Workload
@@ -83,11 +120,22 @@ class Run:
     overhead: float
     save_delay: float
     ends: Sequence[float]
-    outcomes: Sequence[str]
     preemptions: Sequence[int]
     interrupted: Sequence[Stint]
     granted: Sequence[float]
     works_from: Sequence[float]
+    sizes: Sequence[int]
+    speeds: Sequence[float]
+    delay: float
+    alarms: Mapping[int, float]
+    stops: Mapping[int, Stop]
+    alarms_at_last: Set[int]
+
+    @property
+    def outcomes(self) -> list[str]:
+        """How each job left: ``finished`` or ``stopped``; one submitted again finished."""
+        stopped = {i for i, stop in self.stops.items() if not stop.again}
+        return ["stopped" if i in stopped else "finished" for i in range(len(self.ends))]
 
     @property
     def starts(self) -> list[float]:
@@ -100,14 +148,17 @@ class Run:
     @cached_property
     def stints(self) -> Stints:
         """All stints, those cut short and the last ones."""
-        jobs = np.arange(len(self.ends))
-        times = [np.array(t, dtype=float) for t in (self.granted, self.works_from, self.ends)]
-        times.append(times[-1])
+        last = (self.granted, self.works_from, self.ends, self.ends, self.sizes, self.speeds)
+        columns = [np.arange(len(self.ends)), *(np.array(c, dtype=float) for c in last)]
         if self.interrupted:
-            cut = [np.array(c) for c in zip(*self.interrupted, strict=True)]
-            jobs = np.concatenate([cut[0], jobs])
-            order = np.argsort(jobs, kind="stable")
-            jobs = jobs[order]
-            both = zip(cut[1:], times, strict=True)
-            times = [np.concatenate([a, b])[order].astype(float) for a, b in both]
-        return Stints(jobs, np.array([j.gpus for j in self.workload.jobs])[jobs], *times)
+            cut = [np.array(c, dtype=float) for c in zip(*self.interrupted, strict=True)]
+            order = np.argsort(np.concatenate([cut[0], columns[0]]), kind="stable")
+            columns = [np.concatenate(both)[order] for both in zip(cut, columns, strict=True)]
+        jobs = columns[0].astype(np.int64)
+        first = np.concatenate([[True], jobs[1:] != jobs[:-1]])
+        for i, stop in self.stops.items():
+            if stop.again:
+                first[np.searchsorted(jobs, i) + stop.preemptions + 1] = True
+        _, granted, works_from, stopped, released, gpus, speed = columns
+        held = gpus.astype(np.int64)
+        return Stints(jobs, granted, works_from, stopped, released, held, speed, first)

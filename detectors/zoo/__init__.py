@@ -26,6 +26,7 @@ from evalstop.detectors.zoo.ruptures import Ruptures
 from evalstop.detectors.zoo.shiryaev_roberts import ShiryaevRoberts
 from evalstop.detectors.zoo.slope_glr import SlopeGlr
 from evalstop.detectors.zoo.step_glr import StepGlr
+from evalstop.detectors.zoo.stop_at import StopAt
 from evalstop.detectors.zoo.unimodal_glr import UnimodalGlr
 
 ZOO: tuple[type, ...] = (
@@ -52,6 +53,7 @@ ZOO: tuple[type, ...] = (
     Learned,
     LossPlateau,
     FixedProgress,
+    StopAt,
     Never,
     Always,
 )

@@ -1,12 +1,15 @@
 """Scheduling policies: one policy, one file, all of them in one explicit tuple."""
 
+from typing import get_args
+
 from evalstop.detectors.catalogue import Catalogue
 from evalstop.errors import UserError
-from evalstop.simulator.policies.base import Oracle, Policy
+from evalstop.simulator.policies.base import Discipline, Elastic, Oracle, Policy
 from evalstop.simulator.policies.fifo import Fifo
 from evalstop.simulator.policies.fifo_skip import FifoSkip
 from evalstop.simulator.policies.las import Las
 from evalstop.simulator.policies.loss_aware import LossAware
+from evalstop.simulator.policies.pollux import Pollux
 from evalstop.simulator.policies.sjf_est import SjfEst
 from evalstop.simulator.policies.sjf_est_skip import SjfEstSkip
 from evalstop.simulator.policies.sjf_gpus import SjfGpus
@@ -25,6 +28,7 @@ POLICIES: tuple[type[Policy], ...] = (
     LossAware,
     Las,
     Tiresias,
+    Pollux,
     Srtf,
     Srsf,
     SjfSkip,
@@ -33,7 +37,7 @@ POLICIES: tuple[type[Policy], ...] = (
 
 SCHEDULERS: Catalogue[Policy] = Catalogue("scheduler", POLICIES)
 
-__all__ = ["POLICIES", "SCHEDULERS", "Oracle", "Policy", "build_policy"]
+__all__ = ["POLICIES", "SCHEDULERS", "Elastic", "Oracle", "Policy", "build_policy"]
 
 
 def build_policy(spec: str, more: dict[str, str] | None = None, *, outside: bool = False) -> Policy:
@@ -57,10 +61,15 @@ def build_policy(spec: str, more: dict[str, str] | None = None, *, outside: bool
     policy = SCHEDULERS.build(spec, more=more, allow_path=outside)
     if not isinstance(policy, Policy):
         raise UserError(f"scheduler {spec}: it is no subclass of evalstop.simulator.Policy, be one")
-    if policy.discipline not in ("block", "skip", "preempt"):
+    if policy.discipline not in get_args(Discipline):
         raise UserError(
-            f"scheduler {spec}: discipline must be block, skip or preempt, "
+            f"scheduler {spec}: discipline must be one of {', '.join(get_args(Discipline))}, "
             f"got {policy.discipline!r}"
+        )
+    if (policy.discipline == "elastic") != isinstance(policy, Elastic):
+        raise UserError(
+            f"scheduler {spec}: a policy of discipline elastic, and no other, is a subclass of "
+            "evalstop.simulator.Elastic"
         )
     first_line = (type(policy).__doc__ or "").strip().partition("\n")[0]
     if policy.oracle and "oracle" not in first_line.lower():

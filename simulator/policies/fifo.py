@@ -12,6 +12,6 @@ class Fifo(Policy):
     name = "fifo"
     discipline: ClassVar[Discipline] = "block"
 
-    def key(self, job: JobView, now: float) -> int:
-        """Leave the order to the ties: the order of submission."""
-        return 0
+    def key(self, job: JobView, now: float) -> float:
+        """Rank by submit time."""
+        return job.submit

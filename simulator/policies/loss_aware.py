@@ -57,7 +57,7 @@ class LossAware(Policy):
 
     def begin(self, gpus: int, truths: Sequence[Truth]) -> Policy:
         """Take the loss rates, or start without any fit."""
-        return GivenRates([t.loss_rate for t in truths]) if self.oracle else FittedRates()
+        return GivenRates(truths) if self.oracle else FittedRates()
 
 
 class GivenRates(Policy):
@@ -65,12 +65,12 @@ class GivenRates(Policy):
 
     discipline = "preempt"
 
-    def __init__(self, rates: Sequence[float]) -> None:
-        self.rates = rates
+    def __init__(self, truths: Sequence[Truth]) -> None:
+        self.truths = truths
 
     def key(self, job: JobView, now: float) -> float:
         """Rank by the fall of the loss per GPU-second, largest first."""
-        rate = self.rates[job.order]
+        rate = self.truths[job.order].loss_rate
         estimate = max(float(job.estimate), 1e-9)
         served = min(float(job.service(now)) / estimate, 2)
         slope = rate * math.exp(-rate * served) / -math.expm1(-rate) if rate else 1.0

@@ -12,4 +12,4 @@ class SjfSkip(Oracle):
 
     def key(self, job: JobView, now: float) -> float:
         """Rank by the true duration."""
-        return self.durations[job.order]
+        return self.truths[job.order].duration

@@ -17,7 +17,7 @@ class Srsf(Oracle):
 
     def key(self, job: JobView, now: float) -> float:
         """Rank by the true GPU-time left."""
-        return (self.durations[job.order] - job.service(now)) * job.gpus
+        return (self.truths[job.order].duration - job.service(now)) * job.gpus
 
     def falls(self, job: JobView, now: float) -> float:
         """As many GPU-seconds a second as it holds GPUs."""

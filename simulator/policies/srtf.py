@@ -18,7 +18,7 @@ class Srtf(Oracle):
 
     def key(self, job: JobView, now: float) -> float:
         """Rank by the true time left."""
-        return self.durations[job.order] - job.service(now)
+        return self.truths[job.order].duration - job.service(now)
 
     def falls(self, job: JobView, now: float) -> float:
         """One second a second."""
