@@ -19,6 +19,8 @@ depends on the settings, a property:
   threshold for flat noise holds for every healthy run (`is_monotone`).
 - ``discrete``: the statistic takes few values, so that not every false-alarm rate can be attained
   (`is_discrete`).
+- ``rank_based``: the statistic depends on the order of the scores only, so that on flat independent
+  noise its law is that of random permutations, whatever the noise (`is_rank_based`).
 """
 
 from dataclasses import dataclass
@@ -75,6 +77,11 @@ def is_monotone(detector: Detector) -> bool:
 def is_discrete(detector: Detector) -> bool:
     """Tell whether the statistic takes few values, also on scores that never tie."""
     return bool(getattr(detector, "discrete", False))
+
+
+def is_rank_based(detector: Detector) -> bool:
+    """Tell whether the statistic depends on nothing but the order of the scores."""
+    return bool(getattr(detector, "rank_based", False))
 
 
 def recursive(detector: Detector) -> RecursiveRule:

@@ -1,35 +1,47 @@
 """From curves to verdicts: which run should stop, since when, and which checkpoint to keep."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from evalstop.detectors.calibration import Calibration, exact, natural_promise
+from evalstop.detectors.calibration import HealthyNull, Null, rejected
 from evalstop.detectors.logs.curve import Curve
 from evalstop.detectors.logs.eval_runs import EvalRuns
 from evalstop.detectors.monitor import Monitor, Verdict
-from evalstop.detectors.rules import Detector, Threshold, inputs_of, natural_threshold
+from evalstop.detectors.rules import Detector, inputs_of
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
-from evalstop.detectors.zoo import DETECTORS
-from evalstop.detectors.zoo.k_decline import KDecline
-from evalstop.detectors.zoo.patience import Patience
+from evalstop.detectors.stop_rules import Rule, RuleFor
+from evalstop.detectors.zoo.e_process import EProcess
 from evalstop.errors import UserError
+
+LARGEST = 700.0  # log of an e-value, so that it is a number
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A detector with its threshold, and what is promised of the two."""
+class Evidence:
+    """What decides on a run where the share of wrong stops of a whole fleet is bounded.
 
-    detector: Detector
-    threshold: Threshold
-    calibration: Calibration | None = None
+    Parameters
+    ----------
+    kind : {"p", "e"}
+        A p-value, small = suspicious, or an e-value, large = suspicious.
+    value : float
+        That of this metric, corrected for how many metrics of the run are judged.
+    level : float
+        Share of wrong stops that is allowed on average.
+    stops : bool
+        Whether it is enough.
+    promise : str
+        What is promised of the fleet, and under which assumptions.
+    """
 
-
-# Chooses the rule for a run of so many evals.
-RuleFor = Callable[[int], Rule]
+    kind: str
+    value: float
+    level: float
+    stops: bool
+    promise: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +51,12 @@ class Watched:
     curve: Curve
     rule: Rule
     verdict: Verdict
+    evidence: Evidence | None = None
 
     @property
     def stop(self) -> bool:
         """Whether the run should stop."""
-        return self.verdict.alarm
+        return self.verdict.alarm if self.evidence is None else self.evidence.stops
 
     @property
     def best_score(self) -> float | None:
@@ -61,11 +74,13 @@ class Watched:
     def cannot_fire(self) -> bool:
         """Whether the budget leaves no room for an alarm within the horizon."""
         known = self.rule.calibration
-        return known is not None and known.method == "exact" and known.realised == 0
+        return known is not None and not known.can_fire
 
     @property
     def word(self) -> str:
         """Say the verdict in words."""
+        if self.evidence is not None and self.verdict.missing_since is None:
+            return "stop" if self.stop else "go on"
         if self.stop:
             return f"stop, since step {self.verdict.alarm_step:g}"
         if self.verdict.missing_since is None and self.cannot_fire:
@@ -75,17 +90,30 @@ class Watched:
     @property
     def beyond(self) -> str:
         """Warn if the run is longer than its threshold was set for; empty if not."""
-        known, n_seen = self.rule.calibration, self.verdict.n_seen
-        if known is None or n_seen <= known.horizon:
-            return ""
-        return (
-            f"{self.curve.run} / {self.curve.metric}: {n_seen} evals, the threshold promises "
-            f"something for {known.horizon} only; give a longer --horizon"
-        )
+        known, n_seen, detector = self.rule.calibration, self.verdict.n_seen, self.rule.detector
+        which = f"{self.curve.run} / {self.curve.metric}: {n_seen} evals"
+        if known is not None and n_seen > known.horizon:
+            return (
+                f"{which}, the threshold promises something for {known.horizon} only; "
+                "give a longer --horizon"
+            )
+        if isinstance(detector, EProcess) and n_seen > detector.horizon:
+            return (
+                f"{which}, e-process sees falls that begin within {detector.horizon} only; "
+                f"set its horizon={n_seen} or more"
+            )
+        return ""
+
+    @property
+    def promise(self) -> str | None:
+        """Say what is promised, if anything."""
+        if self.evidence is not None:
+            return self.evidence.promise
+        return self.rule.calibration.promise if self.rule.calibration else None
 
     def record(self) -> dict[str, Any]:
         """Give it as a record for JSON."""
-        verdict, known = self.verdict, self.rule.calibration
+        verdict, known, evidence = self.verdict, self.rule.calibration, self.evidence
         return {
             "run": self.curve.run,
             "metric": self.curve.metric,
@@ -104,7 +132,13 @@ class Watched:
             "horizon": known and known.horizon,
             "fpr_nominal": known and known.nominal,
             "fpr_realised": known and known.realised,
-            "promise": known.promise if known else None,
+            "method": known and known.method,
+            "promise": self.promise,
+            **(
+                {f"{evidence.kind}_value": evidence.value, "fdr": evidence.level}
+                if evidence
+                else {}
+            ),
         }
 
 
@@ -116,10 +150,79 @@ def judge(found: EvalRuns, rule_for: RuleFor) -> list[Watched]:
     UserError
         If a detector reads a channel that the logs do not have.
     """
-    return [_judge(found, i, rule_for(len(curve.steps))) for i, curve in enumerate(found.curves)]
+    rules = (rule_for(len(curve.steps)) for curve in found.curves)
+    return [
+        Watched(found.curves[i], rule, _fed(found, i, rule)[-1]) for i, rule in enumerate(rules)
+    ]
 
 
-def _judge(found: EvalRuns, row: int, rule: Rule) -> Watched:
+class Fleet(NamedTuple):
+    """The verdicts on a fleet, and what must be said of them."""
+
+    watched: list[Watched]
+    warnings: list[str]
+
+
+def judge_fleet(found: EvalRuns, detector: Detector, null: Null, level: float) -> Fleet:
+    """Decide on all runs together, so that few of the stops are wrong.
+
+    Parameters
+    ----------
+    found : EvalRuns
+        The fleet, as it stands: to be looked at once.
+    detector : Detector
+        How a run is judged. An e-process of known noise gives e-values, any other p-values.
+    null : Null
+        What it does on runs that should not be stopped; gives the p-values.
+    level : float
+        Share of wrong stops that is allowed on average, in (0, 1).
+    """
+    rule = Rule(detector, np.inf)
+    told = [_fed(found, i, rule) for i in range(len(found.curves))]
+    lasts = [verdicts[-1] for verdicts in told]
+    longest = max(last.n_seen for last in lasts)
+    names = [(curve.source, curve.run) for curve in found.curves]
+    number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+    warnings = []
+    if isinstance(detector, EProcess) and detector.sigma is not None:
+        kind, how = "e", f"e-values: independent Gaussian noise of sd {detector.sigma:g}"
+        p_values = [float(np.exp(-min(last.statistic, LARGEST))) for last in lasts]
+    else:
+        kind = "p"
+        largest = [max(verdict.statistic for verdict in verdicts) for verdicts in told]
+        p_values = [null.p_value(s, v.n_seen) for s, v in zip(largest, lasts, strict=True)]
+        if isinstance(null, HealthyNull):
+            warnings += _too_few_healthy(null.p_value(np.inf, longest), len(number), level)
+        how = f"{null.method} p-values: {null.assumptions(longest)}"
+    decided = rejected(np.array(p_values), np.array([number[n] for n in names]), level)
+    promise = (
+        f"at most {100 * level:.3g}% of the stops among these {len(number)} runs are wrong, "
+        f"on average ({how})"
+    )
+    fleet = []
+    for curve, last, p, stops in zip(found.curves, lasts, *decided, strict=True):
+        value = float(p if kind == "p" else 1 / p)
+        evidence = Evidence(kind, value, level, bool(stops), promise)
+        fleet.append(Watched(curve, rule, last, evidence))
+    return Fleet(fleet, warnings)
+
+
+def _too_few_healthy(least: float, n_runs: int, level: float) -> list[str]:
+    """Warn if even the most suspicious run has too large a p-value to be stopped alone."""
+    together = int(np.ceil(least * n_runs / level - 1e-9))
+    if together < 2:
+        return []
+    few = "no run is" if together > n_runs else "runs are only"
+    return [
+        f"healthy: no p-value is below {least:.2g} with so few healthy runs as long as these, so "
+        f"that {few} ever stopped"
+        + ("" if together > n_runs else f" if there are {together} of them")
+        + "; add healthy runs or take a larger --fdr"
+    ]
+
+
+def _fed(found: EvalRuns, row: int, rule: Rule) -> list[Verdict]:
+    """Feed one curve to a monitor, and give the verdict after every eval."""
     curve, inputs = found.curves[row], inputs_of(rule.detector)
     if "progress" in inputs and found.derived_progress:
         raise UserError(
@@ -128,83 +231,7 @@ def _judge(found: EvalRuns, row: int, rule: Rule) -> Watched:
         )
     channels = found.runs.channels({*inputs, "score", "step"})
     monitor = Monitor(rule.detector, rule.threshold)
-    for i in range(len(curve.steps)):  # at least one: it would be no curve otherwise
-        verdict = monitor.update(curve.run, **{c: float(v[row, i]) for c, v in channels.items()})
-    return Watched(curve, rule, verdict)
-
-
-def rule_for_runs(
-    detector: Detector | None,
-    threshold: Threshold | None,
-    fpr: float | None,
-    horizon: int | None,
-) -> RuleFor:
-    """Choose how each run is judged.
-
-    Parameters
-    ----------
-    detector : Detector, optional
-        Default: k-decline with the k that the budget allows.
-    threshold : float, optional
-        Given: it is used as it is.
-    fpr : float, optional
-        False-alarm budget per run; default 5 %, or none where the detector was named and has a
-        threshold of its own.
-    horizon : int, optional
-        Evals per run that the budget covers; default: as many as each run has.
-
-    Raises
-    ------
-    UserError
-        If both a threshold and a budget are given, or neither can be had.
-    """
-    if threshold is not None:
-        if fpr is not None:
-            raise UserError("--threshold and --fpr: give one of them")
-        if detector is None:
-            raise UserError("--threshold: name the --detector that it belongs to")
-        fixed = Rule(detector, threshold)
-        return lambda _n_evals: fixed
-    if detector is not None and fpr is None:
-        natural = natural_threshold(detector)
-        if natural is None:
-            raise UserError(
-                f"{name_of(detector)}: it has no threshold of its own, "
-                "give --threshold, or a false-alarm budget with --fpr and --horizon"
-            )
-        if isinstance(detector, KDecline | Patience):
-            return lambda n_evals: Rule(
-                detector,
-                natural,
-                natural_promise(detector, n_evals if horizon is None else horizon),
-            )
-        return lambda _n_evals: Rule(detector, natural)
-
-    def budgeted(n_evals: int) -> Rule:
-        found = exact(
-            detector or KDecline(),
-            0.05 if fpr is None else fpr,
-            n_evals if horizon is None else horizon,
-        )
-        return calibrated(found)
-
-    return budgeted
-
-
-def calibrated(calibration: Calibration, detector: Detector | None = None) -> Rule:
-    """Give the rule that a calibration is about.
-
-    Parameters
-    ----------
-    calibration : Calibration
-        Its detector is looked up by name; a file named in it is never run.
-    detector : Detector, optional
-        The detector as the user named it: has to be the same.
-    """
-    if detector is not None and spec_of(detector) != calibration.detector:
-        raise UserError(
-            f"calibration: is of {calibration.detector}, not of {spec_of(detector)}; leave "
-            "--detector out or calibrate again"
-        )
-    rule = DETECTORS.build(calibration.detector) if detector is None else detector
-    return Rule(rule, np.asarray(calibration.threshold), calibration)
+    return [  # one at least: it would be no curve otherwise
+        monitor.update(curve.run, **{c: float(v[row, i]) for c, v in channels.items()})
+        for i in range(len(curve.steps))
+    ]

@@ -76,6 +76,11 @@ class KDecline:
         """A number of declines is; a size of drops is not."""
         return self.form == "integer"
 
+    @property
+    def rank_based(self) -> bool:
+        """A number of declines is; a size of drops is not."""
+        return self.form == "integer"
+
     def init(self, n_runs: int) -> State | Drops:
         """Start without a score: nothing is below minus infinity."""
         last = np.full(n_runs, -np.inf)

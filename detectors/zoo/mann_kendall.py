@@ -40,6 +40,7 @@ class MannKendall:
     inputs: ClassVar[tuple[str, ...]] = ("score",)
     monotone: ClassVar[bool] = True
     discrete: ClassVar[bool] = True
+    rank_based: ClassVar[bool] = True
 
     def statistic(self, prefix: FloatArray) -> FloatArray:
         """Scale the S of every window."""

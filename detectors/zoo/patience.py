@@ -46,6 +46,7 @@ class Patience:
     inputs: ClassVar[tuple[str, ...]] = ("score",)
     monotone: ClassVar[bool] = True
     discrete: ClassVar[bool] = True
+    rank_based: ClassVar[bool] = True
     evals: int = setting(3, low=1, tune=(1, 20), unit="evals", doc="evals without a new best")
 
     def __post_init__(self) -> None:

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from evalstop.commands.curves import read_curves
 from evalstop.commands.read import split_directions
 from evalstop.console import make_table, notes, plain, print_json, say, table, warnings
 from evalstop.errors import UserError
@@ -17,9 +19,15 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from evalstop.detectors.logs import Curve, Reading
-    from evalstop.detectors.watching import RuleFor, Watched
+    from evalstop.detectors.logs.eval_runs import EvalRuns
+    from evalstop.detectors.rules import Detector
+    from evalstop.detectors.stop_rules import NullOf, Rule
+    from evalstop.detectors.watching import Watched
+
+    Judge = Callable[[EvalRuns], tuple[list[Watched], list[str]]]
 
 STOP, GO_ON, UNREADABLE = 10, 0, 2
+BUDGET = 0.05
 FOLLOWED_EVALS = 40  # horizon of the budget while nobody knows how long a run will be
 COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verdict", "curve")
 
@@ -36,6 +44,12 @@ def watch(
     fpr: float | None = typer.Option(None, help="False stops allowed per run (default .05)."),
     horizon: int | None = typer.Option(None, help="Evals per run that --fpr covers."),
     calibration: Path | None = typer.Option(None, help="What `evalstop calibrate --out` wrote."),
+    fdr: float | None = typer.Option(None, help="Share of wrong stops allowed over all runs."),
+    healthy: list[Path] = typer.Option(
+        [], help="Logs of healthy runs to calibrate on; repeatable."
+    ),
+    sigma: float | None = typer.Option(None, help="Noise of one eval, for rules that need it."),
+    seed: int = typer.Option(0, help="Seed, where a threshold has to be simulated."),
     follow: bool = typer.Option(False, "--follow", help="Keep reading logs that still grow."),
     every: float = typer.Option(10.0, min=0.05, help="Seconds between readings (--follow)."),
     state: Path = typer.Option(Path("evalstop-out/watch.json"), help="Memory of --follow."),
@@ -47,10 +61,23 @@ def watch(
     --detector a run should stop after k declines in a row, k from the budget of false stops.
     """
     from evalstop.detectors.logs import read_logs
+    from evalstop.detectors.zoo import DETECTORS
 
-    if follow and horizon is None:
-        horizon = FOLLOWED_EVALS
-    rule_for = _rule_for(detector, threshold, fpr, horizon, calibration)
+    named = DETECTORS.build(detector, allow_path=True) if detector else None
+    null_of = _null_of(healthy, metric, direction, step_every, sigma, seed)
+    if fdr is not None:
+        if follow or any(v is not None for v in (threshold, fpr, horizon, calibration)):
+            raise UserError(
+                "--fdr: it looks at all runs once and is a budget of its own, leave --follow, "
+                "--fpr, --horizon, --threshold and --calibration out"
+            )
+        judge = _fleet_judge(named, null_of, fdr)
+    else:
+        if fpr is None and threshold is None and calibration is None and (healthy or sigma):
+            fpr = BUDGET
+        if follow and horizon is None:
+            horizon = FOLLOWED_EVALS
+        judge = _judge_of_each(named, threshold, fpr, horizon, calibration, null_of)
     directions = split_directions(direction)
 
     def read() -> "Reading":
@@ -59,9 +86,9 @@ def watch(
         )
 
     if follow:
-        return _follow(read, rule_for, state, every, as_json=as_json)
+        return _follow(read, judge, state, every, as_json=as_json)
     reading = read()
-    watched, told = _judge(reading, rule_for)
+    watched, told = _judge(reading, judge)
     notes(reading.notes)
     warnings([*reading.warnings, *told])
     for sentence in reading.failed:
@@ -75,30 +102,65 @@ def watch(
     return _status(watched, failed=bool(reading.failed))
 
 
-def _rule_for(
-    detector: str | None,
+def _null_of(
+    healthy: list[Path],
+    metric: list[str],
+    direction: list[str],
+    step_every: float | None,
+    sigma: float | None,
+    seed: int,
+) -> "NullOf":
+    """Say where what is known of runs that should not be stopped comes from."""
+    from evalstop.detectors.calibration import FlatNoise, HealthyNull, best_null
+
+    if healthy:
+        return partial(HealthyNull.of, evals=read_curves(healthy, metric, direction, step_every))
+    return partial(best_null, noise=FlatNoise(sigma=sigma, seed=seed))
+
+
+def _judge_of_each(
+    detector: "Detector | None",
     threshold: float | None,
     fpr: float | None,
     horizon: int | None,
     calibration: Path | None,
-) -> "RuleFor":
+    null_of: "NullOf",
+) -> "Judge":
+    """Judge every run by itself, at a threshold."""
     from evalstop.detectors.calibration import load
-    from evalstop.detectors.watching import calibrated, rule_for_runs
-    from evalstop.detectors.zoo import DETECTORS
+    from evalstop.detectors.stop_rules import calibrated, rule_for_runs
+    from evalstop.detectors.watching import judge
 
-    named = DETECTORS.build(detector, allow_path=True) if detector else None
     if calibration is None:
-        return rule_for_runs(named, threshold, fpr, horizon)
-    if threshold is not None or fpr is not None:
-        raise UserError("--calibration: it holds the threshold, leave --threshold and --fpr out")
-    rule = calibrated(load(calibration), named)
-    return lambda _n_evals: rule
+        rule_for = rule_for_runs(detector, threshold, fpr, horizon, null_of)
+    else:
+        if threshold is not None or fpr is not None:
+            raise UserError(
+                "--calibration: it holds the threshold, leave --threshold and --fpr out"
+            )
+        rule = calibrated(load(calibration), detector)
+
+        def rule_for(_n_evals: int) -> "Rule":
+            return rule
+
+    def judge_each(found: "EvalRuns") -> tuple[list["Watched"], list[str]]:
+        return judge(found, rule_for), []
+
+    return judge_each
 
 
-def _judge(reading: "Reading", rule_for: "RuleFor") -> tuple[list["Watched"], list[str]]:
+def _fleet_judge(detector: "Detector | None", null_of: "NullOf", fdr: float) -> "Judge":
+    """Judge all runs together, so that few of the stops are wrong."""
+    from evalstop.detectors.watching import judge_fleet
+    from evalstop.detectors.zoo.k_decline import KDecline
+
+    rule = detector or KDecline()
+    return lambda found: judge_fleet(found, rule, null_of(rule), fdr)
+
+
+def _judge(reading: "Reading", judge: "Judge") -> tuple[list["Watched"], list[str]]:
     """Judge the curves of known direction; say which were left out."""
     from evalstop.detectors.logs.eval_runs import eval_runs
-    from evalstop.detectors.watching import judge
 
     def judged(curve: "Curve") -> bool:
         return curve.role != "eval" or curve.higher_is_better is not None
@@ -111,8 +173,8 @@ def _judge(reading: "Reading", rule_for: "RuleFor") -> tuple[list["Watched"], li
     left = replace(reading, curves=[c for c in reading.curves if judged(c)])
     if told and not any(c.role == "eval" for c in left.curves):
         raise UserError(told[0].replace("it is left out", "and no other eval is left"))
-    watched = judge(eval_runs(left), rule_for)
-    return watched, told + [w.beyond for w in watched if w.beyond]
+    watched, more = judge(eval_runs(left))
+    return watched, told + more + [w.beyond for w in watched if w.beyond]
 
 
 def _status(watched: Iterable["Watched"], *, failed: bool = False) -> int:
@@ -129,10 +191,17 @@ def _row(watched: "Watched") -> tuple[object, ...]:
         verdict.n_seen + verdict.n_missing,
         "-" if score is None else f"{score:.4g}",
         "-" if verdict.best_step is None else f"{verdict.best_step:.10g}",
-        f"{verdict.statistic:.3g} / {watched.threshold:.3g}",
+        _measured(watched),
         watched.word,
         sparkline(watched.curve.values.tolist(), width=20),
     )
+
+
+def _measured(watched: "Watched") -> str:
+    """Say what is held against what."""
+    if watched.evidence is not None:
+        return f"{watched.evidence.kind} = {watched.evidence.value:.2g}"
+    return f"{watched.verdict.statistic:.3g} / {watched.threshold:.3g}"
 
 
 def _promises(watched: Iterable["Watched"]) -> list[str]:
@@ -143,14 +212,13 @@ def _promises(watched: Iterable["Watched"]) -> list[str]:
     for w in watched:
         if w.cannot_fire:
             continue
-        promise = w.rule.calibration.promise if w.rule.calibration else "no promise was calibrated"
-        told[f"{spec_of(w.rule.detector)}: {promise}"] = None
+        told[f"{spec_of(w.rule.detector)}: {w.promise or 'no promise was calibrated'}"] = None
     return list(told)
 
 
 def _follow(
     read: Callable[[], "Reading"],
-    rule_for: "RuleFor",
+    judge: "Judge",
     state: Path,
     every: float,
     *,
@@ -181,7 +249,7 @@ def _follow(
         while True:
             try:
                 reading = followed.merge(read())
-                watched, told = _judge(reading, rule_for)
+                watched, told = _judge(reading, judge)
             except UserError as problem:  # not there yet, or caught in the middle of a write
                 once("warning", [f"{problem}; trying again"])
             else:
