@@ -7,6 +7,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evalstop.detectors.settings import nearest
+from evalstop.errors import UserError
+
 Role = Literal["eval", "train_loss", "proxy_reward", "kl", "signal"]
 
 
@@ -70,3 +73,18 @@ class Reading:
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
+
+
+def is_selected(curve: Curve, select: Mapping[str, str]) -> bool:
+    """Tell whether the columns of a curve have these values: source, run, metric, or text columns.
+
+    Raises
+    ------
+    UserError
+        If there is no such column.
+    """
+    columns = {**curve.labels, "source": curve.source, "run": curve.run, "metric": curve.metric}
+    for column in select:
+        if column not in columns:
+            raise UserError(f"{column}: no such column, {nearest(column, columns)}")
+    return all(columns[column] == value for column, value in select.items())

@@ -1,12 +1,12 @@
 """Eval curves as a detector sees them: direction applied, the other channels put at each eval."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from evalstop.detectors.logs.channels import channels_at
-from evalstop.detectors.logs.curve import Curve, Reading
+from evalstop.detectors.logs.curve import Curve, Reading, is_selected
 from evalstop.detectors.observation import FloatArray, Runs
 from evalstop.errors import UserError
 
@@ -28,6 +28,15 @@ class EvalRuns:
     curves: tuple[Curve, ...]
     runs: Runs
     derived_progress: bool
+
+    def select(self, select: Mapping[str, str]) -> "EvalRuns":
+        """Give the curves whose columns have these values; `UserError` if there are none."""
+        chosen = [i for i, curve in enumerate(self.curves) if is_selected(curve, select)]
+        if not chosen:
+            asked = ", ".join(f"{column}={value}" for column, value in select.items())
+            raise UserError(f"{asked}: no curve has this, see the columns of the file")
+        curves = tuple(self.curves[i] for i in chosen)
+        return EvalRuns(curves, self.runs.take(np.array(chosen)), self.derived_progress)
 
 
 def eval_runs(reading: Reading) -> EvalRuns:

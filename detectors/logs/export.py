@@ -16,9 +16,11 @@ def tidy_csv(reading: Reading) -> str:
     Missing values are written as what was logged there: nan, inf or -inf.
     """
     text = io.StringIO(newline="")
-    rows = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    rows.writerow(COLUMNS)
+    plain = csv.writer(text, lineterminator="\n")
+    quoted = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    plain.writerow(COLUMNS)
     for curve in reading.curves:
+        rows = plain if _is_plain(curve.run) and _is_plain(curve.metric) else quoted
         told = dict(curve.nonfinite)
         higher = "" if curve.higher_is_better is None else int(curve.higher_is_better)
         for i, step in enumerate(curve.steps.tolist()):
@@ -31,6 +33,11 @@ def tidy_csv(reading: Reading) -> str:
             )
             rows.writerow((curve.run, curve.metric, curve.role, *cells, higher))
     return text.getvalue()
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether a reader of CSV keeps a name as it is without quotes."""
+    return name.isprintable() and name == name.strip() and not name.startswith("#")
 
 
 def as_json(curve: Curve) -> dict[str, Any]:

@@ -90,10 +90,10 @@ class LogFile:
         try:
             decoder.decode(head)
         except UnicodeDecodeError:
-            self._refuse_binary()
+            self._refuse_binary(0.01)
             self.notes.append(f"{self.path}: not UTF-8, read as Windows-1252")
             return "cp1252"
-        self._refuse_binary()
+        self._refuse_binary(0.3)
         return "utf-8"
 
     def lines(self) -> Iterator[tuple[int, str]]:
@@ -154,9 +154,10 @@ class LogFile:
                 return name
         raise NotALogError(f"{self.path}: this is a binary file, not a text log")
 
-    def _refuse_binary(self) -> None:
+    def _refuse_binary(self, share: float) -> None:
+        """Refuse a file of which more than a share is control characters."""
         odd = sum(byte < 32 and byte not in b"\t\n\r\f\b\x1b" for byte in self.head)
-        if odd > 0.01 * len(self.head):
+        if odd > share * len(self.head):
             raise NotALogError(f"{self.path}: this is a binary file, not a text log")
 
 

@@ -1,6 +1,5 @@
 """MLflow: what its two stores have in common, runs with metrics of (time, value, step)."""
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -8,8 +7,6 @@ from evalstop.detectors.logs.assemble import Found, assemble
 from evalstop.detectors.logs.log import Ask, Log
 from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.sentences import some
-
-LARGEST = 1.797e308  # what MLflow writes for infinity in a database
 
 
 class Logged(NamedTuple):
@@ -28,8 +25,7 @@ def read_run(
     log = Log(source, run, ask, own_run=False, warnings=list(warnings))
     by_metric: dict[str, list[Logged]] = {}
     for told in sorted(logged, key=lambda told: (told.time, told.step)):
-        value = math.copysign(math.inf, told.value) if abs(told.value) >= LARGEST else told.value
-        by_metric.setdefault(told.metric, []).append(told._replace(value=value))
+        by_metric.setdefault(told.metric, []).append(told)
     moments: dict[tuple[float, float], dict[str, float]] = {}
     repeats: list[tuple[tuple[float, float], dict[str, float]]] = []
     for metric, values in by_metric.items():

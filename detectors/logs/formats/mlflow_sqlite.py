@@ -6,6 +6,7 @@ any other database is opened read-only.
 """
 
 import contextlib
+import math
 import sqlite3
 import tempfile
 import time
@@ -26,6 +27,7 @@ from evalstop.errors import UserError
 MAGIC = b"SQLite format 3\0"
 WAL_MODE = b"\x02\x02"  # bytes 18 and 19 of the file
 PATIENCE = 60.0  # seconds that a query may take
+LARGEST = 1.797e308  # what MLflow writes for infinity
 SIDE_FILES = ("", "-wal", "-journal")
 
 RUNS = "SELECT run_uuid, name FROM runs WHERE lifecycle_stage = 'active' ORDER BY start_time"
@@ -43,9 +45,10 @@ def read(file: LogFile) -> Found:
     try:
         with opened(file) as database:
             return _read(file, database)
-    except sqlite3.DatabaseError as told:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
         raise UserError(
-            f"{file.path}: the SQLite database cannot be read ({told}); is it damaged, or being "
+            f"{file.path}: the SQLite database cannot be read ({why}); is it damaged, or being "
             "written? Retry, or copy it with sqlite3 .backup"
         ) from None
 
@@ -108,6 +111,7 @@ def _read(file: LogFile, database: sqlite3.Connection) -> Found:
     for run_id, metric, moment, value, step, is_nan in database.execute(METRICS):
         at, told, count = number(moment), number("nan" if is_nan else value), number(step)
         if run_id in logged and at is not None and told is not None and count is not None:
+            told = math.copysign(math.inf, told) if abs(told) >= LARGEST else told
             logged[run_id].append(Logged(clean(str(metric)), at, told, count))
     found: dict[str, tuple[str, Found | NoCurveError]] = {}
     for run_id, name in runs.items():

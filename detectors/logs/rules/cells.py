@@ -100,11 +100,6 @@ def is_point_grouped(cell: str) -> bool:
     return _POINT_GROUPED.fullmatch(cell.strip()) is not None
 
 
-def is_percent(cell: object) -> bool:
-    """Tell whether a cell carries a percent sign."""
-    return isinstance(cell, str) and "%" in cell
-
-
 def is_base(label: object) -> bool:
     """Tell whether a row is called base or baseline: the model before training."""
     return isinstance(label, str) and not label.isdecimal() and plain(label).lower() in BASE
@@ -115,7 +110,7 @@ def step(label: object, decimal: str = ".") -> float | None:
     if not isinstance(label, str):
         value = number(label)
         return value if value is not None and math.isfinite(value) else None
-    if decimal == "." and label.isdecimal():
+    if decimal == "." and label.isdecimal() and len(label) < 16:
         return float(label)
     text = plain(label)
     if text.lower() in BASE:
@@ -123,10 +118,10 @@ def step(label: object, decimal: str = ".") -> float | None:
     whole = number(text, decimal) if decimal == "," else None
     if whole is None:
         whole = key_step(text)
-    if whole is not None:
-        return whole if math.isfinite(whole) else None
-    lone = _LONE_STEP.findall(text) if len(text) <= 200 else []
-    return key_step(lone[0]) if len(lone) == 1 else None
+    if whole is None and len(text) <= 200:
+        lone = _LONE_STEP.findall(text)
+        whole = key_step(lone[0]) if len(lone) == 1 else None
+    return whole if whole is not None and math.isfinite(whole) else None
 
 
 def key_step(text: str) -> float | None:
