@@ -81,11 +81,8 @@ def label_curves(
     UserError
         If no curve is left, or there is no positive or no negative one.
     """
-    chosen = [i for i, c in enumerate(evals.curves) if _is_selected(c, select or {})]
-    if not chosen:
-        asked = ", ".join(f"{k}={v}" for k, v in (select or {}).items())
-        raise UserError(f"{asked}: no curve has this, see the columns of the file")
-    chosen.sort(key=lambda i: _identity(evals.curves[i]))
+    evals = evals.select(select or {})
+    chosen = sorted(range(len(evals.curves)), key=lambda i: _identity(evals.curves[i]))
     usable = [i for i in chosen if not np.isnan(evals.curves[i].values).all()]
     told = {i: labels(evals.curves[i]) for i in usable}
     counts = Counter(told.values())
@@ -170,16 +167,6 @@ def labels_in_file(path: Path) -> Labels:
 
 def _identity(curve: Curve) -> tuple[str, str, str]:
     return curve.source, curve.run, curve.metric
-
-
-def _is_selected(curve: Curve, select: Mapping[str, str]) -> bool:
-    named = {"source": curve.source, "run": curve.run, "metric": curve.metric}
-    for column, value in select.items():
-        if column not in named and column not in curve.labels:
-            raise UserError(f"{column}: no such column, {nearest(column, [*named, *curve.labels])}")
-        if {**curve.labels, **named}[column] != value:
-            return False
-    return True
 
 
 def _population(runs: Runs, kind: NDArray[np.str_]) -> LabelledRuns:
