@@ -7,7 +7,7 @@ threshold become a cell. An axis is a setting of one of the parts, the detector 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -132,12 +132,14 @@ def _home(study: Study, axis: str, options: Options) -> tuple[str, str]:
 def _along(
     parts: Mapping[str, Any], homes: Mapping[str, tuple[str, str]], values: Mapping[str, Any]
 ) -> Parts:
-    """Set the fields that the axes name."""
+    """Set the fields that the axes name; a contender that has set one for itself keeps it."""
     moved = dict(parts)
     for axis, value in values.items():
         part, field = homes[axis]
         config = moved[part]
-        if field in settings_of(config):
+        settings = {f.name: f.default for f in fields(config)} if is_dataclass(config) else {}
+        own = part in COMPARED and settings.get(field) != getattr(config, field, None)
+        if field in settings and not own:
             texts = {name: write(v) for name, v in settings_of(config).items()}
             moved[part] = build(type(config), texts | {field: write(value)})
     return moved

@@ -51,7 +51,8 @@ class Study:
         Specs; with any, cells are runs of a cluster, without they are populations of runs.
     axes : mapping of str to tuple
         Values of a setting of the world, the jobs, the scheduler, the detector or the threshold, of
-        the first of these that has it. ``detector.k`` says which.
+        the first of these that has it. ``detector.k`` says which. An axis goes before what the spec
+        of a world says; a detector that sets the field itself (``k-decline:k=4``) keeps it.
     scores : tuple of str
         Scores that tables and figures show, the first one first; all are kept.
     seeds : int

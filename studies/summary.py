@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from evalstop.benchmarks.intervals import LEVEL, resample
+from evalstop.benchmarks.intervals import percentiles, resample
 from evalstop.detectors.observation import FloatArray
 
 N_RESAMPLES = 2000
@@ -41,9 +41,7 @@ def summarize(frame: pd.DataFrame, by: Sequence[str], scores: Sequence[str]) -> 
     columns: dict[str, FloatArray] = {}
     for score in scores:
         values = wide[score].to_numpy(dtype=np.float64)
-        low, high = np.nanquantile(
-            _means(values, draws), [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=1
-        )
+        low, high = np.array([percentiles(row) for row in _means(values, draws)]).T
         mean = _means(values, np.ones((1, values.shape[1])))[:, 0]
         columns |= {score: mean, f"{score}_low": low, f"{score}_high": high}
     return pd.concat([kinds, pd.DataFrame(columns)], axis=1)
