@@ -1,7 +1,9 @@
 """What a run amounts to, and the proof that nothing was created or lost in it."""
 
+import math
 from dataclasses import asdict, dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +23,8 @@ class Summary:
 
     JCT is end minus submit. Wait is JCT minus the time on GPUs. Utilisation is GPU-time held over
     GPU-time there was from the first submit to the last end. Overhead is GPU-time held without
-    work, to resume or to save.
+    work, to resume or to save. rho (finish-time fairness) is JCT over the JCT when alone on the
+    same GPUs.
     """
 
     scheduler: str
@@ -39,10 +42,20 @@ class Summary:
     preemptions: int
     work_gpu_hours: float
     overhead_gpu_hours: float
+    rho_mean: float
+    rho_p95: float
 
     def as_dict(self) -> dict[str, object]:
         """Give it for JSON."""
         return asdict(self)
+
+
+class Tenant(NamedTuple):
+    """Jobs of a tenant, their mean JCT in seconds, and their mean `rho`."""
+
+    jobs: int
+    jct_mean: float
+    rho_mean: float
 
 
 def check_conservation(run: Run) -> None:
@@ -72,7 +85,7 @@ def check_conservation(run: Run) -> None:
         due[i] = stop.work + stop.again
     hold(np.abs(got - due) <= tolerance, "a job got more or less than its work")
     submit = np.array([j.submit for j in jobs], dtype=float)
-    hold(stints.granted[first] >= submit, "a job ran before it was submitted")
+    hold(stints.granted >= submit[stints.job], "a job ran before it was submitted")
     again = ~first[1:]
     follows = stints.job[1:] == stints.job[:-1]
     hold((stints.granted[1:] >= stints.released[:-1])[follows], "a job ran twice at once")
@@ -90,14 +103,13 @@ def summarise(run: Run) -> Summary:
     """Compute the numbers of a run."""
     stints = run.stints
     jobs = run.workload.jobs
-    submit = np.array([j.submit for j in jobs], dtype=float)
-    ends = np.array(run.ends, dtype=float)
-    jct = ends - submit
+    jct = run.jct
     held = np.bincount(stints.job, stints.released - stints.granted, minlength=len(jobs))
     wait = np.maximum(jct - held, 0.0)
     gpu_time = float((stints.gpus * (stints.released - stints.granted)).sum())
     work = float((stints.gpus * (stints.stopped - stints.works_from)).sum())
-    makespan = float(ends.max() - submit.min())
+    makespan = float(max(run.ends) - jobs[0].submit)
+    unfair = rho(run)
     p50, p95, p99 = (float(q) for q in np.percentile(jct, [50, 95, 99]))
     return Summary(
         scheduler=run.scheduler,
@@ -115,7 +127,35 @@ def summarise(run: Run) -> Summary:
         preemptions=sum(run.preemptions),
         work_gpu_hours=work / 3600,
         overhead_gpu_hours=(gpu_time - work) / 3600,
+        rho_mean=float(np.mean(unfair)) if len(unfair) else math.nan,
+        rho_p95=float(np.percentile(unfair, 95)) if len(unfair) else math.nan,
     )
+
+
+def rho(run: Run, tenant: str | None = None) -> np.ndarray:
+    """Give the finish-time fairness of jobs that worked, all or those of a tenant.
+
+    It is JCT over the JCT when alone on the same GPUs, which is all the work that the job was
+    given, a second attempt included; at least 1 unless an elastic policy gave it more GPUs.
+    """
+    stints, jobs = run.stints, run.workload.jobs
+    alone = np.bincount(stints.job, stints.work, minlength=len(jobs))
+    asked = np.array([tenant in (None, job.tenant) for job in jobs]) & (alone > 0)
+    return np.asarray(run.jct[asked] / alone[asked])
+
+
+def fairness(run: Run) -> dict[str, Tenant]:
+    """Give what each tenant got, by name."""
+    found = {}
+    for name in sorted({job.tenant for job in run.workload.jobs}):
+        rows = np.array([job.tenant == name for job in run.workload.jobs])
+        unfair = rho(run, name)
+        found[name] = Tenant(
+            int(rows.sum()),
+            float(run.jct[rows].mean()),
+            float(unfair.mean()) if len(unfair) else math.nan,
+        )
+    return found
 
 
 def load_warnings(run: Run) -> list[str]:

@@ -290,5 +290,6 @@ class Engine:
             delay=self.stops.reaction.delay,
             alarms=self.stops.alarms,
             stops=self.stops.stopped,
+            demoted=self.stops.demoted,
             alarms_at_last=self.stops.at_last,
         )

@@ -36,9 +36,11 @@ def write_jobs(run: Run, path: Path) -> None:
             job.gpus,
             preemptions,
             outcome,
-            "false",
+            str(i in run.alarms_at_last).lower(),
         )
-        for job, (start, end, preemptions, outcome) in zip(run.workload.jobs, ended, strict=True)
+        for i, (job, (start, end, preemptions, outcome)) in enumerate(
+            zip(run.workload.jobs, ended, strict=True)
+        )
     ]
     try:
         with path.open("w", newline="", encoding="utf-8") as file:

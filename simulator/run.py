@@ -110,6 +110,8 @@ class Run:
         When jobs had their alarm, those at the last eval left out.
     stops : mapping of int to Stop
         The jobs that were stopped.
+    demoted : set of int
+        Jobs that an alarm put behind all others.
     alarms_at_last : set of int
         Jobs whose first alarm came with their end: it stops nothing.
     """
@@ -129,6 +131,7 @@ class Run:
     delay: float
     alarms: Mapping[int, float]
     stops: Mapping[int, Stop]
+    demoted: Set[int]
     alarms_at_last: Set[int]
 
     @property
@@ -136,6 +139,12 @@ class Run:
         """How each job left: ``finished`` or ``stopped``; one submitted again finished."""
         stopped = {i for i, stop in self.stops.items() if not stop.again}
         return ["stopped" if i in stopped else "finished" for i in range(len(self.ends))]
+
+    @cached_property
+    def jct(self) -> np.ndarray:
+        """Seconds from the first submit of each job to the moment it left."""
+        submits = np.array([job.submit for job in self.workload.jobs], dtype=float)
+        return np.asarray(np.array(self.ends, dtype=float) - submits)
 
     @property
     def starts(self) -> list[float]:

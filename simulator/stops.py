@@ -81,8 +81,8 @@ class Stops:
     ----------
     marks : list of float
         Seconds of work of each job after which it must be asked about next; infinite = never again.
-    alarms, stopped, at_last
-        What has happened: `Run.alarms`, `Run.stops`, `Run.alarms_at_last`.
+    alarms, stopped, demoted, at_last
+        What has happened: `Run.alarms`, `Run.stops`, `Run.demoted`, `Run.alarms_at_last`.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class Stops:
         self.marks = [self._position(i, progress) for i, progress in enumerate(alarms)]
         self.alarms: dict[int, float] = {}
         self.stopped: dict[int, Stop] = {}
+        self.demoted: set[int] = set()
         self.at_last: set[int] = set()
 
     def goes_on(self, job: JobView, now: float, cluster: Cluster) -> bool:
@@ -113,6 +114,7 @@ class Stops:
         """Do what is to be done about an alarm; true = somebody else may run now."""
         i = job.order
         if self.reaction.deprioritise:
+            self.demoted.add(i)
             job.demoted, job.wake = True, now
             return cluster.queue.review(job, now)
         if i in cluster.saves:  # it gives its GPUs back first
