@@ -96,5 +96,6 @@ class AgainstTarget:
         if self.target != "given" or self.sigma is None:
             raise UserError(
                 f"{name_of(self)}: exact run lengths hold for a given target and sigma only, "
-                "set target=given, mean and sigma, or calibrate by another method"
+                "set target=given, mean and sigma, or calibrate on flat noise (flat) or on healthy "
+                "runs (conformal)"
             )

@@ -8,7 +8,7 @@ a `Null`: it calibrates thresholds, and gives the p-values that decide over a fl
 from evalstop.detectors.calibration.certain import NoExactTheoryError
 from evalstop.detectors.calibration.conformal import HealthyNull
 from evalstop.detectors.calibration.exact import exact, exact_null, natural_promise
-from evalstop.detectors.calibration.flat import FlatNull, flat
+from evalstop.detectors.calibration.flat import FlatNull, Track, flat
 from evalstop.detectors.calibration.flat_noise import DEFAULT, FlatNoise
 from evalstop.detectors.calibration.fleet import rejected
 from evalstop.detectors.calibration.null import Null
@@ -22,6 +22,7 @@ __all__ = [
     "HealthyNull",
     "NoExactTheoryError",
     "Null",
+    "Track",
     "best_null",
     "exact",
     "exact_null",
@@ -33,9 +34,9 @@ __all__ = [
 ]
 
 
-def best_null(detector: Detector, noise: FlatNoise = DEFAULT) -> Null:
+def best_null(detector: Detector, noise: FlatNoise = DEFAULT, track: Track = iter) -> Null:
     """Give what is known of a detector without runs of one's own: exactly, else on flat noise."""
     try:
         return exact_null(detector, seed=noise.seed)
     except NoExactTheoryError:
-        return FlatNull(detector, noise)
+        return FlatNull(detector, noise, track)

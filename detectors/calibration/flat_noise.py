@@ -1,6 +1,7 @@
 """Flat noise: what is assumed of it, and how it is drawn."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class FlatNoise:
         Seed of all of them.
     """
 
+    name: ClassVar[str] = "flat noise"
     noise: str = setting("gaussian", choices=NOISES, doc="law of the noise")
     rho: float = setting(0.0, low=-0.99, high=0.99, doc="correlation of successive evals")
     sigma: float | None = setting(None, low=1e-300, unit="score", doc="noise of one eval")

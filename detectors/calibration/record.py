@@ -71,7 +71,8 @@ class Calibration:
         else:
             low, high = (percent(end) for end in self.interval)
             share = percent(self.nominal)
-            how = f"{self.method}, realised {percent(self.realised)} [{low}, {high}]"
+            word = "expected" if self.method == "conformal" else "realised"
+            how = f"{self.method}, {word} {percent(self.realised)} [{low}, {high}]"
         if isinstance(self.threshold, tuple):
             within = f"within {self.horizon} evals, within n evals n/{self.horizon} of that"
         else:

@@ -8,6 +8,8 @@ from evalstop.detectors.charts import Chart
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.run_length import run_length_pmf, threshold_for_false_alarm
 
+LEAST = 1e-9  # how far above its least threshold a chart is looked at
+
 
 class RunLengths:
     """A control chart with a given target and a known sigma."""
@@ -28,7 +30,9 @@ class RunLengths:
         """Solve for the threshold."""
         check_budget(fpr, horizon)
         refuse_boundary(self.detector, boundary)
-        threshold = threshold_for_false_alarm(self.chart, fpr, horizon)
+        threshold = self.chart.least_threshold + LEAST
+        if self.p_value(threshold, horizon) > fpr:  # else any will do
+            threshold = threshold_for_false_alarm(self.chart, fpr, horizon)
         realised = self.p_value(threshold, horizon)
         told = self.assumptions(horizon)
         return replace(certain(self.detector, threshold, realised, horizon, told), nominal=fpr)

@@ -72,7 +72,8 @@ class ShiryaevRoberts(AgainstTarget):
         """Give the chart of the exact theory; `UserError` if none applies."""
         if self.on != "levels":
             raise UserError(
-                "shiryaev-roberts: differences have no exact run lengths, set on=levels"
+                "shiryaev-roberts: differences have no exact run lengths, set on=levels, or "
+                "calibrate on flat noise (flat) or on healthy runs (conformal)"
             )
         self.require_exact()
         return ShiryaevRobertsChart(self.theta)

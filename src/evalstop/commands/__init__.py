@@ -1,5 +1,6 @@
 """One module per command; each imports the rooms it needs inside its function."""
 
+from evalstop.commands.calibrate import calibrate
 from evalstop.commands.compare import compare
 from evalstop.commands.detectors import detectors
 from evalstop.commands.presets import presets
@@ -15,6 +16,7 @@ COMMANDS = (
     scan,
     watch,
     compare,
+    calibrate,
     simulate,
     detectors,
     schedulers,
