@@ -23,7 +23,7 @@ from evalstop.detectors.scan import first_alarm, scan
 from evalstop.simulator.worlds.world import World
 
 FPR = 0.015
-RUNS = 3000
+RUNS = 1500
 SEEDS = (10, 11, 12, 13, 14)
 # Of the paper's jobs 52 % are not hacking, 32 % are healthy RLHF: only the latter can be stopped.
 PAPER_HEALTHY_FPR = FPR * 0.52 / 0.32

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalstop.detectors.noise import NoiseState, add_noise, no_noise, noise_of
-from evalstop.detectors.observation import FloatArray
+from evalstop.detectors.observation import FloatArray, IntArray
 
 WEIGHTS = (0.08, 0.15, 0.3, 0.5, 0.75, 1.0)
 WINDOW = 12
@@ -71,53 +71,67 @@ def remember(memory: Memory, score: FloatArray) -> Memory:
 
 def features(memory: Memory) -> tuple[FloatArray, FloatArray]:
     """Give the scale-free and the unit-scale features: ``(n_features, n_runs)`` each."""
+    free, unit = (_compress(np.concatenate(list(part.values()))) for part in _groups(memory))
+    return free, unit
+
+
+def rows_of(*names: str) -> IntArray:
+    """Give the rows of named groups of features, the unit-scale ones behind the scale-free."""
+    free, unit = _groups(remember(no_memory(1), np.zeros(1)))
+    rows, start = [], 0
+    for name, values in (free | unit).items():
+        if name in names or not names:
+            rows.append(np.arange(start, start + len(values)))
+        start += len(values)
+    return np.concatenate(rows)
+
+
+def _groups(memory: Memory) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    """Give the features by name, not yet compressed."""
     sigma, spread = noise_of(memory.noise), memory.best[:, -1] - memory.lowest
-    window = memory.window.T
+    window, smooth, seen = memory.window.T, memory.smooth.T, memory.noise.n_seen
     falls = (memory.best - memory.smooth).T
     steps = window[1:7] - window[:6]
     slopes = _slopes(window)
-    trends = memory.smooth.T[:-1] - memory.smooth.T[1:]
+    steepest = slopes.max(axis=0)[None]
+    trends = smooth[:-1] - smooth[1:]
+    # How far even the best of the last few scores is below the best of all.
     topped = memory.best[:, -1] - np.maximum.accumulate(window, axis=0)[[1, 2, 3, 5]]
-    recent = np.abs(window[2:] - 2 * window[1:-1] + window[:-2])
-    typical = np.sort(recent, axis=0)[WINDOW // 2 - 1] / 1.65
-    seen = np.minimum(memory.noise.n_seen, LONGEST)
-    differences = np.sqrt(memory.noise.first / np.maximum(memory.noise.n_seen - 1, 1))
-    free = np.concatenate(
-        [
-            _over(falls, sigma),
-            _over(falls[:4], spread) * 4,
-            _over(steps, sigma),
-            _over(slopes, sigma),
-            _over(slopes.max(axis=0), sigma)[None],
-            _over(trends, sigma),
-            _over(topped, sigma),
-            _rank_trends(window),
-            2 * np.log1p(memory.since.T),
-            np.stack(
-                [
-                    2 * np.log(seen),
-                    memory.since[:, -1] / memory.noise.n_seen * 4,
-                    memory.declines,
-                    _over(sigma, spread) * 8,
-                    _over(typical, sigma) * 2,
-                    _over(differences, sigma),
-                    _over(window[0] - memory.lowest, spread) * 4,
-                ]
-            ),
-        ]
-    )
-    unit = np.concatenate(
-        [
-            falls / UNIT,
-            steps / UNIT,
-            slopes.max(axis=0)[None] / UNIT,
-            slopes[::2] / UNIT,
-            trends / UNIT,
-            topped / UNIT,
-            np.stack([spread / (4 * UNIT), np.log(np.maximum(sigma, 1e-3) / UNIT) * 2]),
-        ]
-    )
-    return _compress(free), _compress(unit)
+    bends = np.abs(window[2:] - 2 * window[1:-1] + window[:-2])
+    typical = np.sort(bends, axis=0)[WINDOW // 2 - 1] / 1.65  # noise by a median
+    first = np.sqrt(memory.noise.first / np.maximum(seen - 1, 1))
+    since = np.minimum(memory.since.T, LONGEST)
+    course = [
+        2 * np.log(np.minimum(seen, LONGEST)),
+        memory.since[:, -1] / seen * 4,
+        memory.declines,
+        _over(sigma, spread) * 8,
+        _over(typical, sigma) * 2,
+        _over(first, sigma),
+        _over(window[0] - memory.lowest, spread) * 4,
+    ]
+    free = {
+        "falls/sigma": _over(falls, sigma),
+        "falls/spread": _over(falls[:4], spread) * 4,
+        "steps/sigma": _over(steps, sigma),
+        "slopes/sigma": _over(slopes, sigma),
+        "steepest/sigma": _over(steepest, sigma),
+        "trends/sigma": _over(trends, sigma),
+        "topped/sigma": _over(topped, sigma),
+        "ranks": _rank_trends(window),
+        "since": 2 * np.log1p(since),
+        "course": np.stack(course),
+    }
+    unit = {
+        "falls": falls / UNIT,
+        "steps": steps / UNIT,
+        "steepest": steepest / UNIT,
+        "slopes": slopes[::2] / UNIT,
+        "trends": trends / UNIT,
+        "topped": topped / UNIT,
+        "scale": np.stack([spread / (4 * UNIT), np.log(np.maximum(sigma, 1e-3) / UNIT) * 2]),
+    }
+    return free, unit
 
 
 def _slopes(window: FloatArray) -> FloatArray:

@@ -61,9 +61,9 @@ class RandomWorld:
         Progress of the peak.
     lost : (float, float)
         Share of the peak's score that is lost at the end.
-    from_start, plateau, dip, second : float
-        Shares of runs that fall from the start on (of hacking runs), have a plateau before the
-        peak or the end, a passing dip, a second lower peak.
+    from_start, flat, plateau, dip, second : float
+        Shares of runs that fall from the start on (of hacking runs), never move (of healthy runs),
+        have a plateau before the peak or the end, a passing dip, a second lower peak.
     knee : (float, float)
         Where a plateau begins, over the progress of the peak.
     depth : (float, float)
@@ -86,6 +86,7 @@ class RandomWorld:
     peak: Range
     lost: Range
     from_start: float
+    flat: float
     plateau: float
     dip: float
     second: float
@@ -115,16 +116,18 @@ class RandomWorld:
         n = len(falls)
         peak, share = rng.uniform(*self.peak, n), rng.uniform(*self.knee, n)
         harmed = falls & (rng.random(n) < self.from_start)
+        flat = ~falls & (rng.random(n) < self.flat)
         peak = np.where(harmed, 0.0, peak)
         end = np.where(falls, peak, 1.0)
         knee = np.where(rng.random(n) < self.plateau, share, 1.0) * end
         # A law of the whole run that is cut at the knee, or one that has converged there.
         whole = np.where(rng.random(n) < 0.5, 1.0, np.maximum(knee, 1e-3))[:, None]
         start = np.where(harmed, rng.uniform(0.3, 1, n), rng.uniform(*self.start, n))[:, None]
+        start = np.where(flat[:, None], 1, start)
         rise = _rise(rng, self.rises, self.rate, np.minimum(progress, knee[:, None]) / whole)
         shape = start + (1 - start) * rise
 
-        dips = (rng.random(n) < self.dip) & ~harmed
+        dips = (rng.random(n) < self.dip) & ~harmed & ~flat
         depth = np.where(dips, rng.uniform(*self.depth, n), 0.0)[:, None]
         width = rng.uniform(0.02, 0.1, n)[:, None]
         moment = (rng.uniform(0.1, 0.85, n) * end)[:, None]
@@ -172,6 +175,7 @@ def random_world(rng: np.random.Generator, *, gao: float) -> RandomWorld:
         peak=peak,
         lost=_part(rng, 0.04, 0.8),
         from_start=float(rng.choice((0, 0.1, 0.5, 1), p=(0.6, 0.2, 0.15, 0.05))),
+        flat=float(rng.choice((0, 0.2, 0.6, 1), p=(0.6, 0.15, 0.15, 0.1))),
         plateau=float(rng.choice((0, 0.3, 1), p=(0.4, 0.3, 0.3))),
         dip=float(rng.choice((0, 0.2, 1), p=(0.6, 0.2, 0.2))),
         second=float(rng.choice((0, 0.3), p=(0.8, 0.2))),
