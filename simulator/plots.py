@@ -39,7 +39,7 @@ def plot_run(run: Run, path: Path) -> None:
     )
     figure.suptitle(f"{run.scheduler} on {run.gpus} GPUs, {len(jobs)} jobs")
 
-    times, used = stints.in_use()
+    times, used = settled(*stints.in_use())
     above.step((times - origin) / HOUR, used, where="post", linewidth=0.8)
     above.axhline(run.gpus, color="0.6", linewidth=0.8, linestyle="--")
     above.set(ylabel="GPUs in use", ylim=(0, run.gpus * 1.05))
@@ -77,12 +77,18 @@ def plot_run(run: Run, path: Path) -> None:
 
 
 def queue_length(run: Run) -> tuple[np.ndarray, np.ndarray]:
-    """Give the moments at which the number of waiting jobs changes, and the number after each."""
-    stints, submit = run.stints, [float(j.submit) for j in run.workload.jobs]
+    """Give the moments at which the number of waiting jobs may change, and the number then."""
+    stints = run.stints
+    submit = np.array([j.submit for j in run.workload.jobs], dtype=float)
     last = np.concatenate([stints.first[1:], [True]])
     comes = np.concatenate([submit, stints.released[~last]])
-    goes = stints.granted
-    times = np.concatenate([comes, goes])
+    times = np.concatenate([comes, stints.granted])
     order = np.argsort(times, kind="stable")
-    change = np.concatenate([np.ones(len(comes), int), -np.ones(len(goes), int)])
-    return times[order], np.cumsum(change[order])
+    change = np.concatenate([np.ones(len(comes), int), -np.ones(len(stints.granted), int)])
+    return settled(times[order], np.cumsum(change[order]))
+
+
+def settled(times: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keep the last value of every moment."""
+    last = np.concatenate([times[1:] != times[:-1], [True]])
+    return times[last], values[last]

@@ -82,11 +82,11 @@ def simulate(tasks, gpus, rule, overhead=0, save_delay=0):
                 rule.arrived(t)
         alive = [t for t in tasks if t.state in (WAITING, RUNNING)]
         rule.before(alive, now)
-        decide(tasks, alive, gpus, rule, now, overhead, save_delay)
+        decide(tasks, alive, gpus, rule, now, overhead=overhead, save_delay=save_delay)
         rule.after([t for t in alive if t.state != SAVING], now)
 
 
-def decide(tasks, alive, gpus, rule, now, overhead, save_delay):
+def decide(tasks, alive, gpus, rule, now, *, overhead, save_delay):
     preempts = rule.discipline == "preempt"
     left = gpus - sum(t.gpus for t in alive if t.state == RUNNING and not preempts)
     chosen = []
@@ -260,11 +260,12 @@ class Feedback(Rule):
             if level < len(self.limits) and self.attained(t, now) >= self.limits[level]:
                 self.queues[level].remove(t)
                 self.queues[level + 1].append(t)
-            elif t.state == WAITING and level and self.promote:
-                if now >= self.last[t.index] + self.due(t):
-                    self.queues[level].remove(t)
-                    self.queues[0].append(t)
-                    self.forgiven[t.index] = t.done
+            elif t.state == RUNNING or not level or not self.promote:
+                continue
+            elif now >= self.last[t.index] + self.due(t):
+                self.queues[level].remove(t)
+                self.queues[0].append(t)
+                self.forgiven[t.index] = t.done
 
     def after(self, tasks, now):
         waiting = [t.index for t in tasks if t.state == WAITING]
