@@ -37,11 +37,13 @@ def curves(results: Results, scores: Sequence[str], paper: Paper | None = None) 
     x = x_axis(results) or "contender"
     rest = [label for label in results.varying() if label != x]
     told = summarize(frame, list(dict.fromkeys([*rest, "contender", x])), scores)
-    groups: list[tuple[Any, pd.DataFrame]] = [((), told)]
+    places: list[tuple[Any, pd.DataFrame]] = [((), told)]
     if rest:
-        groups = list(told.groupby(rest, sort=False))
-    panels = list(product(groups, scores))
-    n_columns = min(len(panels), 2 if len(panels) in (2, 4) else 3)
+        places = list(told.groupby(rest, sort=False))
+    panels = list(product(scores, places))
+    n_columns = min(len(places) if rest else len(scores), 3)
+    if not rest and len(scores) == 4:
+        n_columns = 2
     n_rows = -(-len(panels) // n_columns)
     names = list(told["contender"].unique())
 
@@ -49,21 +51,27 @@ def curves(results: Results, scores: Sequence[str], paper: Paper | None = None) 
         grid = drawn.subplots(n_rows, n_columns, squeeze=False)
         for axes in grid.flat[len(panels) :]:
             axes.set_axis_off()
-        for axes, ((place, group), score) in zip(grid.flat, panels, strict=False):
+        handles: dict[Any, Any] = {}
+        for axes, (score, (place, group)) in zip(grid.flat, panels, strict=False):
             _panel(axes, group, x, score, names)
             if score in paper:
                 stars = {"color": INK, "marker": "*", "markersize": 10, "linestyle": "none"}
                 axes.plot(*zip(*paper[score].items(), strict=True), **stars, label="the paper")
-            where = ", ".join(f"{name}={v}" for name, v in zip(rest, place, strict=True))
-            axes.set_title(f"{TITLES.get(score, score)}{': ' if where else ''}{where}")
-        told_once: dict[Any, Any] = {}
-        for axes in grid.flat:
+            if rest:
+                named = zip(rest, place, strict=True)
+                axes.set_title(", ".join(f"{name}={value}" for name, value in named))
+                axes.set_ylabel(score)
+            else:
+                axes.set_title(TITLES.get(score, score))
             for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                told_once.setdefault(label, handle)
-        drawn.legend(list(told_once.values()), list(told_once), loc="outside lower center", ncols=3)
+                handles.setdefault(label, handle)
+        drawn.legend(
+            list(handles.values()), list(handles), loc="outside lower center", ncols=legend_columns
+        )
 
-    legend_rows = -(-(len(names) + bool(paper)) // 3)
-    return Drawing(3.3 * n_columns + 0.4, 2.7 * n_rows + 0.2 * legend_rows + 0.3, draw)
+    legend_columns = min(n_columns, 2)
+    legend_rows = -(-(len(names) + bool(paper)) // legend_columns)
+    return Drawing(3.4 * n_columns + 0.4, 2.5 * n_rows + 0.19 * legend_rows + 0.3, draw)
 
 
 def _panel(axes: "Axes", told: pd.DataFrame, x: str, score: str, names: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """Studies: read from TOML, laid out as a grid, summed up with paired intervals."""
 
 import json
-import tomllib
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from evalstop.studies.named import NAMED
 from evalstop.studies.results import run_study
 from evalstop.studies.study import Study, read_study
 from evalstop.studies.summary import against, leaders, summarize
+from evalstop.studies.thresholds import THRESHOLDS
 
 MINE = """
 name = "mine"
@@ -61,11 +62,25 @@ def test_a_study_as_toml(mine):
     assert told["axes"]["detector.k"] == [2, 3]
 
 
-def test_the_example_of_the_docs_is_a_study(tmp_path):
-    text = study_module.__doc__.partition("```toml\n")[2].partition("```")[0]
+DOCS = Path(__file__).parents[2] / "docs" / "studies.md"
+
+
+@pytest.mark.parametrize("page", [DOCS.read_text("utf-8"), study_module.__doc__])
+def test_the_examples_of_the_docs_are_studies(tmp_path, page):
+    text = page.partition("```toml\n")[2].partition("```")[0]
     study = read_study(written(tmp_path, text))
-    assert study.worlds == tuple(tomllib.loads(text)["worlds"])
-    assert len(place(study, 0)) == 2 * 3 * 2 * 3 * 10
+    assert study.worlds == ("paper", "gao-rl")
+    assert {p.labels["n"] for p in place(study, 0)} == {8, 16}
+
+
+def test_the_docs_name_every_study_and_every_threshold():
+    page = DOCS.read_text("utf-8")
+    for named in NAMED.values():
+        assert f"| `{named.study.name}` | {named.study.question} |" in page
+    for threshold in THRESHOLDS.members:
+        assert f"| `{threshold.name}" in page
+    for key in {f.name for f in fields(Study)} - {"name", "question", "schedulers"}:
+        assert f"`{key}`" in page
 
 
 @pytest.mark.parametrize(
