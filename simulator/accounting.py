@@ -93,7 +93,7 @@ def check_conservation(run: Run) -> None:
     paid = np.where(stints.work > 0, stints.works_from - stints.granted, 0)
     owed = np.where((stints.work > 0) & ~first, float(run.overhead), 0)
     hold(np.abs(paid - owed) <= tolerance, "a job paid more or less than its overhead")
-    hold(len(np.unique(stints.job)) == len(jobs), "a job never ran")
+    hold(len(follows) + 1 - follows.sum() == len(jobs), "a job never ran")
     resubmitted = sum(stop.again > 0 for stop in run.stops.values())
     hold(first.sum() == len(jobs) + resubmitted, "attempts and resubmissions do not add up")
     hold(again.sum() == sum(run.preemptions), "stints and preemptions do not add up")

@@ -138,8 +138,9 @@ class Engine:
         """Go from event to event until no job is left."""
         events, submits, queue = self.events, self.submits, self.queue
         sizes, blind, arrived = self.sizes, self.blind, 0
-        while events or submits[arrived] < math.inf:
-            now = submits[arrived]
+        arrival, never = submits[0], math.inf
+        while events or arrival < never:
+            now = arrival
             if events and events[0][0] < now:
                 now = events[0][0]
             happened = False
@@ -150,18 +151,29 @@ class Engine:
                     happened = True
                 else:
                     happened |= self._carry_out(kind, i, now)
-            if submits[arrived] == now:
+            if arrival == now:
                 happened = True
-                if blind and not queue.wanted and sizes[arrived] <= self.free:
-                    arrived += self._start_alone(arrived, now)
+                arrival = submits[arrived + 1]
+                if blind and arrival > now and not queue.wanted and sizes[arrived] <= self.free:
+                    # it comes alone while nobody waits: no policy could decide otherwise
+                    self._start_unseen(arrived, now)
+                    arrived += 1
                 while submits[arrived] == now:
                     self._arrive(arrived, self.workload.jobs[arrived], now)
                     arrived += 1
+                arrival = submits[arrived]
             while events and events[0][0] == now and events[0][1] == REVIEW:
                 happened |= self._review(heapq.heappop(events)[2], now)
             if happened and (queue.wanted or queue.reviewed):
                 queue.decide(now)
         return self._result()
+
+    def _start_unseen(self, i: int, now: float) -> None:
+        """Start a job that the policy will not see again."""
+        self.free -= self.sizes[i]
+        self.granted[i] = now
+        self.ends[i] = end = now + self.work[i]
+        heapq.heappush(self.events, (end, END, i))
 
     def _carry_out(self, kind: int, i: int, now: float) -> bool:
         """Do what an event says; true = somebody else may run now."""
@@ -178,16 +190,6 @@ class Engine:
             self._leave(job, now)
         return True
 
-    def _start_alone(self, i: int, now: float) -> bool:
-        """Start a job that comes alone, while nobody waits: no policy could decide otherwise."""
-        if self.submits[i + 1] == now:
-            return False
-        self.free -= self.sizes[i]
-        self.granted[i] = now
-        self.ends[i] = end = now + self.work[i]
-        heapq.heappush(self.events, (end, END, i))
-        return True
-
     def _arrive(self, i: int, job: Job, now: float) -> None:
         self.views[i] = view = self.view(job, i)
         self.queue.arrive(view, now)
@@ -199,14 +201,16 @@ class Engine:
     def start(self, job: JobView, now: float) -> None:
         """Give a waiting job its GPUs."""
         i = job.order
+        if self.blind:
+            del self.views[i]
+            self._start_unseen(i, now)
+            return
         job.running, job.since = True, now + self.owed[i]
         self.free -= job.gpus
         self.granted[i] = now
         self.works_from[i] = job.since
         self.sizes[i], self.speeds[i] = job.gpus, job.speed
         self.aim(job)
-        if self.blind:
-            del self.views[i]
 
     def aim(self, job: JobView) -> None:
         """Set the moment at which a running job ends or comes to its mark."""
