@@ -116,6 +116,12 @@ def _refuse_guess(log: Log, evals: set[Name]) -> None:
         raise NotALogError(f"{log.source}: nothing in it says that it is a log of evals")
 
 
+def refuse_lone_record(log: Log) -> None:
+    """Refuse a single record met in a folder: the final results that many trainers leave there."""
+    if log.ask.browsing and len(log.rows) == 1:
+        raise NotALogError(f"{log.source}: a lone record is no log")
+
+
 def no_eval(log: Log) -> str:
     """Say that there are no evals, what there is, and what to do."""
     told = [n.metric for n in log.found if not is_bookkeeping(n.metric)]

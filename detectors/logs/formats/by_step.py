@@ -1,7 +1,8 @@
 """JSON objects keyed by step, in any order of run, step and metric, or holding columns.
 
 ``{run: {step: {metric: value}}}``, ``{step: {metric: value}}``, ``{metric: {step: value}}``,
-``{run: {metric: {step: value}}}``, and columns ``{"step": [...], metric: [...]}``.
+``{run: {metric: {step: value}}}``, lists of records ``{run: [{...}, ...]}``, and columns
+``{"step": [...], metric: [...]}``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,6 +50,9 @@ def records(
                 row = rows.setdefault(label, dict(base) if clocked else {**base, "step": label})
                 row[name] = value
         yield from rows.values()
+    elif document and all(_is_records(inner) for inner in document.values()):
+        for name, records_of_run in document.items():
+            yield from ({**record, "run": name} for record in records_of_run)
     elif not run:
         for name, inner in document.items():
             if isinstance(inner, dict):
@@ -73,6 +77,10 @@ def _is_metrics(cell: object) -> bool:
 
 def _is_series(document: Mapping[str, Any]) -> bool:
     return _is_by_step(document) and not any(isinstance(v, dict) for v in document.values())
+
+
+def _is_records(inner: object) -> bool:
+    return isinstance(inner, list) and bool(inner) and all(isinstance(row, dict) for row in inner)
 
 
 def _is_columns(document: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_line
@@ -48,6 +48,7 @@ def read(file: LogFile) -> Found:
         log.warnings.append(
             f"{file.path}: line {last[0][0]} is incomplete (run still writing?): skipped"
         )
+    refuse_lone_record(log)
     return assemble(log)
 
 

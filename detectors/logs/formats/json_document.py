@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import by_step, hugging_face, lm_eval
 from evalstop.detectors.logs.formats.format import Format
@@ -31,10 +31,9 @@ def read(file: LogFile) -> Found:
         return lm_eval.read(document, log, file)
     rows = _rows(document)
     if rows is not None:
-        if file.ask.browsing and len(rows) == 1:
-            raise NotALogError(f"{file.path}: a lone record is no log")
         for row in rows:
             log.add(row)
+        refuse_lone_record(log)
         return assemble(log)
     if by_step.fits(document):
         return by_step.read(document, log)

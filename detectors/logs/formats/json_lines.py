@@ -6,12 +6,11 @@ are passed over.
 
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_line
 from evalstop.detectors.logs.log import Log
-from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import use
 from evalstop.detectors.logs.rules.sentences import lines_text
 
@@ -49,8 +48,7 @@ def read(file: LogFile) -> Found:
         log.warnings.append(f"{file.path}: {lines_text(torn)}: no valid JSON, skipped")
     if text:
         log.notes.append(f"{file.path}: {lines_text(text)}: no record, skipped")
-    if file.ask.browsing and len(log.rows) == 1:
-        raise NotALogError(f"{file.path}: a lone record is no log")
+    refuse_lone_record(log)
     return assemble(log)
 
 

@@ -1,6 +1,7 @@
 """TensorBoard: all event files of a folder are one run, in the order they were begun.
 
-A run that died and went on writes a second file whose steps go back, or that says so.
+A run that died and went on writes a second file whose steps go back, or that says so by the start
+of a session. A session that starts at the beginning, or at step 0, says nothing: steps then tell.
 """
 
 import math
@@ -35,7 +36,7 @@ def read_run(paths: Sequence[Path], run: str, ask: Ask) -> Found:
     restart = ""
     for event in (event for told in files for event in told):
         if event.start:
-            if started:
+            if started or (log.rows and event.step > 0):
                 restart = f"a session starts again at step {event.step} (restart)"
                 log.add({"step": event.step}, restart=restart)
             started = True

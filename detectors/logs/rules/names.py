@@ -33,7 +33,12 @@ CONTAINERS = frozenset(["data", "metrics", "logs", "values", "scalars", "summary
 _TRAIN_SPACES = frozenset(
     ["train", "training", "rollout", "actor", "critic", "objective", "policy", "rewards", "ppo"]
 )
-_BOOK_SPACES = frozenset(["time", "timing", "timing_s", "perf", "system", "memory", "gpu"])
+_BOOK_SPACES = frozenset(
+    [
+        *("time", "timing", "timing_s", "perf", "system", "memory", "gpu"),
+        *("config", "args", "params", "hparams"),
+    ]
+)
 _BOOK_LAST = frozenset(
     [
         *("runtime", "time", "timestamp", "seconds", "elapsed", "duration", "fps", "throughput"),

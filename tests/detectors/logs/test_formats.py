@@ -252,6 +252,13 @@ class TestMlflow:
         assert evals(reading) == {("it's a", "eval/acc"): {1: 0.1, 2: 0.2}}
         assert "line 3 is incomplete" in reading.warnings[0]
 
+    def test_files_without_steps_go_by_their_times(self, tmp_path):
+        folder = log_writers.mlflow_files({"eval_x": {1: 1.0}}, tmp_path / "mlruns")
+        text = "30 3 0\n10 1 0\n20 2 0\n"
+        (folder / "1" / "abc" / "metrics" / "eval_x").write_text(text)
+        assert evals(read_logs(folder)) == {("it's a", "eval_x"): {0: 1, 1: 2, 2: 3}}
+        assert evals(read_logs(folder, step_every=50))[("it's a", "eval_x")].keys() == {0, 50, 100}
+
     def test_files_resumed_by_their_times(self, tmp_path):
         folder = log_writers.mlflow_files({"eval_x": {1: 1.0}}, tmp_path / "mlruns")
         lines = [(5, 2, 20), (1, 1, 10), (9, 9, 40), (3, 3, 30)]  # time, value, step
@@ -279,10 +286,20 @@ class TestEventFiles:
         assert evals(reading) == {(tmp_path.name, "eval/f1"): {1: 0.1, 4: 0.04, 5: 0.05}}
         assert "restart" in reading.warnings[0]
 
+    def test_a_first_start_counts_where_it_follows_what_it_purges(self, tmp_path):
+        event = log_writers.event
+        before = [event(s, {"eval/f1": s / 10}) for s in (1, 2, 3)]
+        after = [event(4, {"eval/f1": 0.9}, time=2e9)]
+        self.write(tmp_path / "events.out.tfevents.1.a", *before)
+        for step, steps in ((2, {1, 4}), (0, {1, 2, 3, 4})):
+            start = event(step, {}, time=2e9, start=True)
+            self.write(tmp_path / "events.out.tfevents.2.a", start, *after)
+            assert evals(read_logs(tmp_path))[(tmp_path.name, "eval/f1")].keys() == steps
+
     def test_files_go_by_their_times_not_their_names(self, tmp_path):
         event = log_writers.event
-        self.write(tmp_path / "events.out.tfevents.9.a", event(1, {"eval/f1": 0.1}, time=1e9))
-        self.write(tmp_path / "events.out.tfevents.10.a", event(2, {"eval/f1": 0.2}, time=2e9))
+        self.write(tmp_path / "events.out.tfevents.b", event(1, {"eval/f1": 0.1}, time=1e9))
+        self.write(tmp_path / "events.out.tfevents.a", event(2, {"eval/f1": 0.2}, time=2e9))
         assert read_logs(tmp_path).warnings == []
 
     def test_each_folder_is_a_run(self, tmp_path):
@@ -360,7 +377,7 @@ class TestArrays:
             np.save(path, array)
         else:
             np.savez(path, timesteps=[1], results=array)
-        with pytest.raises(UserError, match="pickle"):
+        with pytest.raises(UserError, match="holds a pickle"):
             read_logs(path)
         assert not marker.exists()
 
@@ -385,6 +402,7 @@ class TestOthers:
             {"a": {"100": {"eval_x": 3}, "20": {"eval_x": 2}}},
             {"a": {"step": [20, 100], "eval_x": [2, 3]}},
             {"a": {"step": {"0": 20, "1": 100}, "eval_x": {"0": 2, "1": 3}}},
+            {"a": [{"step": 20, "eval_x": 2}, {"step": 100, "eval_x": 3}]},
         ],
     )
     def test_json_by_run_step_and_metric_in_any_nesting(self, tmp_path, document):

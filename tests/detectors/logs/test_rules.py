@@ -101,6 +101,12 @@ class TestRepeats:
         assert curve.stderr == pytest.approx([0.1, 0.0])
         assert reading.warnings == ["a: 2 rows (rank) a step: averaged 2 steps"]
 
+    def test_a_row_of_a_rank_that_was_copied_counts_once(self, log):
+        text = "rank,step,eval_acc\n0,1,.5\n0,1,.5\n1,1,.8\n0,2,.6\n1,2,.6\n"
+        curve = read_logs(log("a.csv", text)).curves[0]
+        assert curve.values[0] == pytest.approx(0.65)
+        assert curve.n.tolist() == [2, 2]
+
     def test_a_rank_that_resumed_replaces_its_own_rows(self, log):
         text = (
             "step,rank,eval_acc\n1,0,.1\n1,1,.3\n2,0,.9\n2,1,.9\n2,0,.5\n2,1,.7\n3,0,.4\n3,1,.4\n"
