@@ -212,12 +212,14 @@ def _too_few_healthy(least: float, n_runs: int, level: float) -> list[str]:
     together = int(np.ceil(least * n_runs / level - 1e-9))
     if together < 2:
         return []
-    few = "no run is" if together > n_runs else "runs are only"
+    lost = (
+        "no run is ever stopped"
+        if together > n_runs
+        else f"fewer than {together} bad runs among these {n_runs} are never stopped"
+    )
     return [
-        f"healthy: no p-value is below {least:.2g} with so few healthy runs as long as these, so "
-        f"that {few} ever stopped"
-        + ("" if together > n_runs else f" if there are {together} of them")
-        + "; add healthy runs or take a larger --fdr"
+        f"healthy: with so few healthy runs as long as these no p-value is below {least:.2g}, so "
+        f"that {lost}; add healthy runs or take a larger --fdr"
     ]
 
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from evalstop.detectors.calibration.flat_noise import DEFAULT, FlatNoise
-from evalstop.detectors.calibration.noise_level import flat_runs, noise_level
+from evalstop.detectors.calibration.noise_level import NoiseLevel, flat_runs, noise_level
 from evalstop.detectors.calibration.record import Calibration, check_budget
 from evalstop.detectors.calibration.sample import Sample
 from evalstop.detectors.intervals import wilson
@@ -56,6 +56,7 @@ class FlatNull:
         self.noise = noise
         self._track = track
         self._kept: dict[bool, Sample] = {}
+        self._levels: dict[int, NoiseLevel] = {}
 
     def sample(self, horizon: int, *, fresh: bool = False) -> Sample:
         """Give the runs that thresholds come from, or `fresh` ones, of at least so many evals."""
@@ -97,7 +98,7 @@ class FlatNull:
 
     def assumptions(self, horizon: int) -> str:
         """Say what has to hold."""
-        level = noise_level(self.detector, horizon, self.noise.sigma)
+        level = self._level(horizon)
         if is_rank_based(self.detector) and not self.noise.rho:
             noise = "independent continuous noise"
         else:
@@ -108,6 +109,11 @@ class FlatNull:
             return f"{noise}; {mean}, the worst of all that never fall{there}"
         return f"{noise}; {mean}, nothing is promised for one that moves"
 
+    def _level(self, horizon: int) -> NoiseLevel:
+        if horizon not in self._levels:
+            self._levels[horizon] = noise_level(self.detector, horizon, self.noise.sigma)
+        return self._levels[horizon]
+
     def _scan(self, horizon: int, stream: int) -> Sample:
         n_runs = self.noise.runs
         if n_runs * horizon > MOST:
@@ -115,7 +121,7 @@ class FlatNull:
                 f"flat: {n_runs} runs of {horizon} evals are too many to keep, take at most "
                 f"runs={MOST // horizon}"
             )
-        level = noise_level(self.detector, horizon, self.noise.sigma)
+        level = self._level(horizon)
         starts = range(0, n_runs, BLOCK)
         seeds = np.random.SeedSequence((self.noise.seed, stream)).spawn(len(starts))
         statistics = np.empty((n_runs, horizon))

@@ -16,7 +16,8 @@ from evalstop.detectors.settings import name_of
 from evalstop.errors import UserError
 
 # Enough runs and evals for a statistic that depends on size or level to show it.
-PROBES, LONG_ENOUGH = 32, 24
+PROBES, LONG_ENOUGH = 16, 24
+SHIFTS, SIZES = (-16.0, 16.0), (2.0**-10, 1.0, 2.0**10)
 MADE = ("score", "step")
 
 
@@ -57,36 +58,37 @@ def noise_level(detector: Detector, horizon: int, sigma: float | None) -> NoiseL
                 f"{name}: it reads the {channel}, of which flat noise says nothing; calibrate it "
                 "on healthy runs (conformal), or give a threshold"
             )
-    noise = np.random.default_rng(0).standard_normal((PROBES, max(horizon, LONG_ENOUGH)))
-    mean = None
-    if not _agree(detector, noise, 16 + noise):
-        declared = getattr(detector, "mean", None)
-        if declared is None:
-            raise UserError(
-                f"{name}: its statistic depends on the level of the scores, so that flat noise "
-                "says nothing of it; calibrate it on healthy runs (conformal), or give a threshold"
-            )
-        mean = float(declared)
-    if _agree(detector, *((mean or 0.0) + size * noise for size in (1, 8))):
-        return NoiseLevel(mean, 1.0, "of any size")
+    declared_mean = getattr(detector, "mean", None)
+    base = 0.0 if declared_mean is None else float(declared_mean)
     declared = getattr(detector, "sigma", None) if sigma is None else sigma
+    unit = 1.0 if declared is None else float(declared)
+    noise = np.random.default_rng(0).standard_normal((PROBES, max(horizon, LONG_ENOUGH)))
+    usual = scan(detector, flat_runs(base + unit * noise))
+
+    def agrees(scores: FloatArray) -> bool:
+        """Tell whether the statistics are the usual ones, rounding apart."""
+        told = scan(detector, flat_runs(scores))
+        return bool(np.allclose(usual, told, rtol=1e-6, atol=1e-9))
+
+    moved = not all(agrees(base + unit * (noise + shift)) for shift in SHIFTS)
+    if moved and declared_mean is None:
+        raise UserError(
+            f"{name}: its statistic depends on the level of the scores, so that flat noise says "
+            "nothing of it; calibrate it on healthy runs (conformal), or give a threshold"
+        )
+    mean = base if moved else None
+    sizes = (*(unit * size for size in SIZES), *SIZES)
+    if all(agrees(base + size * noise) for size in sizes):
+        return NoiseLevel(mean, 1.0, "of any size")
     if declared is None:
         raise UserError(
             f"{name}: its statistic depends on the size of the noise, give --sigma (noise of one "
             "eval, in units of the score), or calibrate it on healthy runs (conformal)"
         )
-    if not 0 < declared < np.inf:
-        raise UserError(f"sigma: must be a number above 0, got {declared:g}")
-    return NoiseLevel(mean, float(declared), f"of sd {declared:g}")
+    return NoiseLevel(mean, unit, f"of sd {unit:g}")
 
 
 def flat_runs(scores: FloatArray) -> Runs:
     """Make runs of scores, with the channels that flat runs can have."""
     steps = np.broadcast_to(np.arange(1.0, scores.shape[1] + 1), scores.shape)
     return Runs(scores, step=steps)
-
-
-def _agree(detector: Detector, scores: FloatArray, others: FloatArray) -> bool:
-    """Tell whether two sets of scores give the same statistics, rounding apart."""
-    ours, theirs = (scan(detector, flat_runs(s)) for s in (scores, others))
-    return bool(np.allclose(ours, theirs, rtol=1e-6, atol=1e-9))

@@ -1,6 +1,6 @@
 """A sample of runs that should not be stopped: thresholds, boundaries and p-values from it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Sample:
 
     statistics: FloatArray
     n_evals: IntArray
+    _ascending: dict[int, FloatArray] = field(default_factory=dict)
 
     def within(self, horizon: int) -> FloatArray:
         """Give the statistics of the first evals of the runs that have so many."""
@@ -48,8 +49,11 @@ class Sample:
         Never 0: the run itself counts as one of the sample, so that with any number of runs
         P(p <= a) <= a.
         """
-        largest = self.within(n_evals).max(axis=1, initial=-np.inf)
-        return float((1 + np.count_nonzero(largest >= observed)) / (len(largest) + 1))
+        if n_evals not in self._ascending:
+            self._ascending[n_evals] = np.sort(self.within(n_evals).max(axis=1, initial=-np.inf))
+        largest = self._ascending[n_evals]
+        as_much = len(largest) - np.searchsorted(largest, observed)
+        return float((1 + as_much) / (len(largest) + 1))
 
 
 def _says_nothing(statistics: FloatArray) -> bool:

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from test_contract import VARIANTS
 
 from evalstop.detectors import DETECTORS, Runs, scan
-from evalstop.detectors.rules import is_discrete, is_monotone
+from evalstop.detectors.rules import is_discrete, is_monotone, is_rank_based
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.zoo import ZOO
 
-CONFIGS = [*(cls() for cls in ZOO), *map(DETECTORS.build, VARIANTS)]
+CHARTS = ("cusum:sigma=1", "ewma:target=given,sigma=1", "shiryaev-roberts:sigma=1")
+CONFIGS = [*(cls() for cls in ZOO), *map(DETECTORS.build, (*VARIANTS, *CHARTS))]
 MONOTONE = [d for d in CONFIGS if is_monotone(d)]
 
 
@@ -77,3 +78,11 @@ def test_a_discrete_statistic_says_so():
     for rule in MONOTONE:
         values = np.unique(scan(rule, Runs(x))[:, -1])
         assert is_discrete(rule) == (len(values) < 200), spec_of(rule)
+
+
+@pytest.mark.parametrize("rule", [d for d in CONFIGS if is_rank_based(d)], ids=spec_of)
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=9))
+def test_a_rank_based_statistic_sees_the_order_only(rule, curve):
+    scores = np.array(curve, dtype=float)
+    plain, bent = scan(rule, Runs(np.stack([scores, np.exp(scores / 4) - 7])))
+    np.testing.assert_array_equal(plain, bent)
