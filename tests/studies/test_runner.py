@@ -43,6 +43,14 @@ def n_files(folder):
     return len(list(folder.glob("*.json")))
 
 
+def kill(process):
+    """Kill the parent; its workers may still hold the pipes, so these are not read to their end."""
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    process.stderr.close()
+
+
 def workers_of(process):
     """Give the ids of the worker processes."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
@@ -89,8 +97,7 @@ def test_kill_9_at_random_moments_loses_nothing(tmp_path, whole, kills):
         process = start(tmp_path)
         wait_for(lambda: n_files(tmp_path) >= enough)  # noqa: B023 - used at once
         time.sleep(rng.uniform(0, 0.03))
-        process.kill()
-        process.communicate()
+        kill(process)
     assert json.loads(start(tmp_path).communicate()[0]) == whole
 
 
@@ -99,8 +106,7 @@ def test_workers_end_with_a_parent_that_was_killed(tmp_path):
     wait_for(lambda: n_files(tmp_path) >= 3)
     workers = workers_of(process)
     assert len(workers) == 2
-    process.kill()
-    process.communicate()
+    kill(process)
     wait_for(lambda: not any(Path(f"/proc/{w}").exists() for w in workers), seconds=15)
 
 
