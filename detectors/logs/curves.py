@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from evalstop.detectors.logs.assemble import Run, Series
 from evalstop.detectors.logs.curve import Curve, Reading
 from evalstop.detectors.logs.rules.directions import direction
 from evalstop.detectors.logs.rules.repeats import Merged, merge
 from evalstop.detectors.logs.rules.sentences import some, steps_text
+from evalstop.detectors.logs.series import Run, Series
 
 
 def make_curves(runs: Iterable[Run], asked: Mapping[str, bool], reading: Reading) -> None:

@@ -4,9 +4,7 @@ No file is ever unpickled, and none is read past the limits here: a line of 200 
 completions) costs a warning, not the memory.
 """
 
-import codecs
 import io
-import pickletools
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,26 +13,11 @@ from pathlib import Path
 
 from evalstop.detectors.logs.log import Ask
 from evalstop.detectors.logs.problems import NoCurveError, NotALogError
+from evalstop.detectors.logs.sniff import encoding_of
 
 HEAD_BYTES = 1 << 16
 MAX_LINE = 16 << 20  # characters of a line
 MAX_DOCUMENT = 64 << 20  # bytes of a file that is one JSON document or one array
-
-PACKED = (
-    (b"\x1f\x8b", "gzip-compressed"),
-    (b"BZh", "bzip2-compressed"),
-    (b"\xfd7zXZ", "xz-compressed"),
-    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
-)
-BINARIES = ((b"PAR1", "Parquet"), (b"\x89HDF", "HDF5"), (b"\x7fELF", "a program"))
-BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-PICKLE_STARTS = (b"(dp", b"(lp", b"cposix\n", b"cnt\n", b"cos\n", b"c__builtin__\n", b"cbuiltins\n")
 
 
 @dataclass
@@ -78,23 +61,14 @@ class LogFile:
 
     @cached_property
     def encoding(self) -> str:
-        """The encoding of a text file; `UserError` says what else it is."""
-        head = self.head
-        self._refuse_packed()
-        for bom, name in BOMS:
-            if head.startswith(bom):
-                return name
-        if b"\0" in head:
-            return self._wide_encoding()
-        decoder = codecs.getincrementaldecoder("utf-8")()
+        """The encoding of a text file; `NotALogError` says what else it is."""
         try:
-            decoder.decode(head)
-        except UnicodeDecodeError:
-            self._refuse_binary(0.01)
+            encoding = encoding_of(self.head, whole=self.size <= len(self.head))
+        except NotALogError as error:
+            raise NotALogError(f"{self.path}: {error}") from None
+        if encoding == "cp1252":
             self.notes.append(f"{self.path}: not UTF-8, read as Windows-1252")
-            return "cp1252"
-        self._refuse_binary(0.3)
-        return "utf-8"
+        return encoding
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Give number and text of each line, its end included; lines over the limit are skipped.
@@ -131,46 +105,3 @@ class LogFile:
         )
         if told not in self.warnings:
             self.warnings.append(told)
-
-    def _refuse_packed(self) -> None:
-        for magic, what in PACKED:
-            if self.head.startswith(magic):
-                raise NotALogError(f"{self.path}: the file is {what}, unpack it first")
-        if is_pickle(self.head, whole=self.size <= len(self.head)):
-            raise NotALogError(
-                f"{self.path}: this is a pickle, which is refused since loading one can run code; "
-                "export it as CSV or JSON lines"
-            )
-        for magic, what in BINARIES:
-            if self.head.startswith(magic):
-                raise NotALogError(f"{self.path}: this is a binary file ({what}), not a text log")
-
-    def _wide_encoding(self) -> str:
-        """Tell UTF-16 without its mark from binary data: text has a zero in every second byte."""
-        pairs = len(self.head) // 2
-        for offset, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-            zeros = self.head[offset::2].count(0)
-            if zeros > 0.8 * pairs and self.head[1 - offset :: 2].count(0) < 0.05 * pairs:
-                return name
-        raise NotALogError(f"{self.path}: this is a binary file, not a text log")
-
-    def _refuse_binary(self, share: float) -> None:
-        """Refuse a file of which more than a share is control characters."""
-        odd = sum(byte < 32 and byte not in b"\t\n\r\f\b\x1b" for byte in self.head)
-        if odd > share * len(self.head):
-            raise NotALogError(f"{self.path}: this is a binary file, not a text log")
-
-
-def is_pickle(head: bytes, *, whole: bool) -> bool:
-    """Tell a pickle by its first bytes, without loading it."""
-    if head[:1] == b"\x80" and head[1:2] in (b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"):
-        return True
-    if head.startswith(PICKLE_STARTS):
-        return True
-    if not whole or not head.rstrip().endswith(b"."):
-        return False
-    try:  # protocols 0 and 1 are text; their opcodes must parse to the final dot
-        opcodes = [opcode.name for opcode, _, _ in pickletools.genops(head)]
-    except Exception:
-        return False
-    return len(opcodes) > 1

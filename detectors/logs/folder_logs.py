@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.folders import (
     CHECKPOINT,
@@ -20,6 +19,7 @@ from evalstop.detectors.logs.log import Ask
 from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.reader import read_file
 from evalstop.detectors.logs.rules.sentences import some
+from evalstop.detectors.logs.series import Found
 from evalstop.errors import UserError
 
 

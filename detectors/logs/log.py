@@ -4,16 +4,13 @@ A format calls `Log.add` for every record it finds, in the order of the file. Wh
 record are for is decided here, once for all formats.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from evalstop.detectors.logs.record import Head, Key, flat, long_form
 from evalstop.detectors.logs.rules import cells, names
 from evalstop.detectors.logs.rules.roles import Name, may_matter
-
-CLOCKS = frozenset(["step", "wandb", "epoch", "episode"])
-MAX_DEPTH = 8  # of nested records
-LONG_FORM = ("metric", "name", "key", "tag")  # {"metric": "eval_acc", "value": 0.5, "step": 10}
 
 
 @dataclass(frozen=True)
@@ -54,21 +51,6 @@ class Row(NamedTuple):
     restart: str = ""
     closing: bool = False
     percent: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Key:
-    """What a key of records is for: its use and rank there, its series, its name as a label.
-
-    `kept` says that its values may become points; of others it is only `seen` that they are there.
-    """
-
-    use: str
-    rank: int
-    name: Name
-    label: str
-    kept: bool
-    seen: bool = False
 
 
 @dataclass
@@ -120,18 +102,19 @@ class Log:
 
     def add(self, record: Mapping[str, Any], *, line: int = 0, restart: str = "") -> None:
         """Take one record: its clocks, its run, and every number that may become a point."""
-        head, values = _Head(), dict[Name, float]()
+        head, values = Head(), dict[Name, float]()
         percent: tuple[str, ...] = ()
         for raw, cell in flat(long_form(record) if "value" in record else record):
             if cell is None or cell == "":
                 continue
             key = self._keys.get(raw) or self._key(raw)
             if key.use != "value":
-                head.take(key, cell, self)
+                head.take(key, cell, self.decimal)
             elif key.kept or not key.seen:
                 self._take(values, key, cell, line)
                 if isinstance(cell, str) and "%" in cell:
                     percent += (key.name.metric,)
+        self.notes += [f'{self.source}: row "{base}" taken as step 0' for base in head.bases]
         if head.split:
             values = {Name(name.metric, head.split): value for name, value in values.items()}
         if not values.keys() <= self.found.keys():
@@ -164,73 +147,3 @@ class Log:
         elif isinstance(cell, str) and not cells.is_nothing(cell) and names.is_eval(metric):
             where = f"line {line}: " if line else ""
             self.aside(metric, f"{where}{cell[:40]!r} is no number: left out")
-
-
-class _Head:
-    """What one record says beside its values."""
-
-    __slots__ = ("clocks", "closing", "ranks", "replicate", "run", "split")
-
-    def __init__(self) -> None:
-        self.clocks: dict[str, float | str] = {}
-        self.ranks: dict[str, int] = {}
-        self.run: list[tuple[str, str]] = []
-        self.replicate: list[tuple[str, str]] = []
-        self.split, self.closing = "", False
-
-    def take(self, key: Key, cell: object, log: Log) -> None:
-        """Take the cell of a key that is no series."""
-        use = key.use
-        if use in CLOCKS:
-            moment = _moment(cell, log)
-            if moment is not None and self.ranks.get(use, key.rank) >= key.rank:
-                self.clocks[use], self.ranks[use] = moment, key.rank
-        if use == "split":
-            told = str(cell).strip().lower()
-            self.split = told if told in names.EVAL_WORDS | names.TRAIN_WORDS else self.split
-        elif use == "closing":
-            self.closing = self.closing or cells.number(cell) is not None
-        elif use == "run" and is_label(cell):
-            self.run.append((key.label, names.clean(str(cell))))
-        elif use in ("replicate", "episode") and is_label(cell):
-            self.replicate.append((key.label, str(cell).strip()))
-
-
-def _moment(cell: object, log: Log) -> float | str | None:
-    """Give a moment: a number, or the label that is none ("final"); None = blank."""
-    moment = cells.step(cell, log.decimal)
-    if isinstance(cell, str) and cells.is_base(cell):
-        log.notes.append(f'{log.source}: row "{cells.plain(cell)}" taken as step 0')
-    if moment is not None or cells.is_nothing(cell) or not isinstance(cell, str):
-        return moment
-    return cell[:80]
-
-
-def is_label(cell: object) -> bool:
-    """Tell whether a cell can name a run or a repeat."""
-    return isinstance(cell, str | int) and not isinstance(cell, bool) and str(cell).strip() != ""
-
-
-def long_form(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Turn ``{"metric": M, "value": V, ...}`` into ``{M: V, ...}``; leave other records alone."""
-    for name_key in LONG_FORM:
-        name = record.get(name_key)
-        if isinstance(name, str) and name:
-            rest = {k: v for k, v in record.items() if k not in (name_key, "value", "stderr")}
-            stderr = {f"{name}_stderr": record["stderr"]} if "stderr" in record else {}
-            return {**rest, name: record["value"], **stderr}
-    return record
-
-
-def flat(record: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """Give the leaves of a record, nested names joined by a slash.
-
-    >>> dict(flat({"step": 3, "data": {"val/acc": 0.5}, "eval": {"f1": 0.4}}))
-    {'step': 3, 'val/acc': 0.5, 'eval/f1': 0.4}
-    """
-    for key, cell in record.items():
-        if not isinstance(cell, dict):
-            yield (prefix + key if prefix else key), cell
-        elif depth < MAX_DEPTH:
-            inside = prefix if key.lower() in names.CONTAINERS else f"{prefix}{key}/"
-            yield from flat(cell, inside, depth + 1)

@@ -5,10 +5,10 @@ from dataclasses import replace
 from itertools import combinations, count
 from pathlib import Path
 
-from evalstop.detectors.logs.assemble import Run, Series
 from evalstop.detectors.logs.folders import CHECKPOINT
 from evalstop.detectors.logs.rules import names
 from evalstop.detectors.logs.rules.branches import equal
+from evalstop.detectors.logs.series import Run, Series
 
 
 def pool(runs: Iterable[Run]) -> tuple[list[Run], list[str]]:

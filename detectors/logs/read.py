@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
-from evalstop.detectors.logs.assemble import Found, Run
 from evalstop.detectors.logs.curve import Reading
 from evalstop.detectors.logs.curves import make_curves
 from evalstop.detectors.logs.files import LogFile
@@ -15,6 +14,7 @@ from evalstop.detectors.logs.log import Ask
 from evalstop.detectors.logs.pool import pool
 from evalstop.detectors.logs.reader import read_file
 from evalstop.detectors.logs.rules.names import clean
+from evalstop.detectors.logs.series import Found, Run
 from evalstop.detectors.settings import nearest
 from evalstop.errors import UserError
 

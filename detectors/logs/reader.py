@@ -1,9 +1,9 @@
 """One file, by the format that fits it."""
 
-from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import FORMATS
 from evalstop.detectors.logs.problems import NotALogError
+from evalstop.detectors.logs.series import Found
 from evalstop.errors import UserError
 
 

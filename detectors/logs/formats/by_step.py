@@ -8,10 +8,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.rules.cells import BASE, key_step, number
 from evalstop.detectors.logs.rules.names import use
+from evalstop.detectors.logs.series import Found
 
 _LABELS = BASE | {"final", "last", "best"}
 

@@ -9,13 +9,14 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
+from evalstop.detectors.logs.assemble import assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_line
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import use
+from evalstop.detectors.logs.series import Found
 
 MAX_DICT = 1 << 20  # characters of a line that are looked at
 MAX_DICTS = 1000  # of one line

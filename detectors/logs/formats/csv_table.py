@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import monitor, tidy, wandb
 from evalstop.detectors.logs.formats.csv_text import Dialect, dialect, rows
@@ -13,6 +13,7 @@ from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import clean
 from evalstop.detectors.logs.rules.sentences import lines_text, some
+from evalstop.detectors.logs.series import Found
 
 
 def fits(file: LogFile) -> bool:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
+from evalstop.detectors.logs.series import Found
 
 
 @dataclass(frozen=True)

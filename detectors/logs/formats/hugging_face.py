@@ -7,10 +7,11 @@ import math
 import re
 from typing import Any
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.cells import number
+from evalstop.detectors.logs.series import Found
 
 
 def fits(document: Any) -> bool:  # noqa: ANN401 - any JSON value

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
+from evalstop.detectors.logs.assemble import assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import by_step, hugging_face, lm_eval
 from evalstop.detectors.logs.formats.format import Format
@@ -10,6 +10,7 @@ from evalstop.detectors.logs.formats.json_text import parse_document, parse_line
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import use
+from evalstop.detectors.logs.series import Found
 from evalstop.errors import UserError
 
 HISTORIES = ("log_history", "history", "logs", "log", "records", "rows", "evals", "evaluations")

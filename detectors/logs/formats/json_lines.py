@@ -6,13 +6,14 @@ are passed over.
 
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble, refuse_lone_record
+from evalstop.detectors.logs.assemble import assemble, refuse_lone_record
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.json_text import parse_line
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.rules.names import use
 from evalstop.detectors.logs.rules.sentences import lines_text
+from evalstop.detectors.logs.series import Found
 
 
 def fits(file: LogFile) -> bool:

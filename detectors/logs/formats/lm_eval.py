@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.rules.cells import is_base, name_step, number
+from evalstop.detectors.logs.series import Found
 
 _STAMP = re.compile(r"(results|samples)?_?\d{4}-\d\d-\d\d(T[\d\-:.]+)?")
 _STEP_WORD = re.compile(r"step|checkpoint|ckpt")

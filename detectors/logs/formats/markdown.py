@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.cells import plain, step
 from evalstop.detectors.logs.rules.names import use
+from evalstop.detectors.logs.series import Found
 
 FIRST_LINES = 2000  # in which a table is looked for
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")

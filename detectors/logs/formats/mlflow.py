@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.log import Ask, Log
 from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.sentences import some
+from evalstop.detectors.logs.series import Found
 
 
 class Logged(NamedTuple):

@@ -9,12 +9,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.mlflow import Logged, read_run
 from evalstop.detectors.logs.log import Ask
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import clean
+from evalstop.detectors.logs.series import Found
 
 MAX_META = 1 << 20
 

@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from shutil import copyfile
 
-from evalstop.detectors.logs.assemble import Found
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.formats.mlflow import Logged, all_runs, read_run
 from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.rules.cells import number
 from evalstop.detectors.logs.rules.names import clean
+from evalstop.detectors.logs.series import Found
 from evalstop.errors import UserError
 
 MAGIC = b"SQLite format 3\0"

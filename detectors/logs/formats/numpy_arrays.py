@@ -10,12 +10,13 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import MAX_DOCUMENT, LogFile
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NotALogError
 from evalstop.detectors.logs.rules.names import clean, use
+from evalstop.detectors.logs.series import Found
 from evalstop.errors import UserError
 
 MAGIC, ZIP = b"\x93NUMPY", b"PK\x03\x04"

@@ -8,12 +8,13 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
-from evalstop.detectors.logs.assemble import Found, assemble
+from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.event_file import Event, events, is_event_file
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Ask, Log
 from evalstop.detectors.logs.problems import NoCurveError
+from evalstop.detectors.logs.series import Found
 
 
 def fits(file: LogFile) -> bool:

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import get_args
 
-from evalstop.detectors.logs.assemble import Found, Run, Series
 from evalstop.detectors.logs.curve import Role
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats.csv_text import Dialect, rows
@@ -20,6 +19,7 @@ from evalstop.detectors.logs.rules.cells import number, step
 from evalstop.detectors.logs.rules.names import clean, is_eval, use
 from evalstop.detectors.logs.rules.roles import channel, is_train
 from evalstop.detectors.logs.rules.sentences import lines_text, some
+from evalstop.detectors.logs.series import Found, Run, Series
 
 CHANNELS: dict[str, Role] = {
     "loss": "train_loss",
