@@ -64,6 +64,11 @@ class Drawn:
         """Scan the runs."""
         return self._scan(detector, self.population, "runs")
 
+    @property
+    def horizon(self) -> int:
+        """Evals of the longest run."""
+        return int(self.calibration.runs.score.shape[1])
+
     def largest(self, detector: Detector, *, last: bool) -> FloatArray:
         """Give the largest statistics of the healthy runs that thresholds are calibrated on."""
         statistics = self._scan(detector, self.calibration, "calibration")

@@ -1,19 +1,30 @@
 """Where the threshold of a detector comes from, as a config with a spec like everything else."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar, Protocol, cast
 
 import numpy as np
 
 from evalstop.benchmarks.matched import matched_threshold
 from evalstop.detectors import DETECTORS
+from evalstop.detectors.calibration import FlatNoise, Null, best_null
 from evalstop.detectors.catalogue import Catalogue
 from evalstop.detectors.observation import FloatArray
 from evalstop.detectors.rules import Detector, natural_threshold
-from evalstop.detectors.settings import check_settings, setting, spec_of
+from evalstop.detectors.settings import (
+    build,
+    check_settings,
+    setting,
+    settings_of,
+    spec_of,
+    write,
+)
 from evalstop.detectors.zoo.never import Never
 from evalstop.errors import UserError
+from evalstop.simulator.stoppers import Oracle
 
 
 class Calibration(Protocol):
@@ -22,6 +33,10 @@ class Calibration(Protocol):
     @property
     def stoppable(self) -> float:
         """Share of healthy RLHF runs among all jobs that are not hacking."""
+
+    @property
+    def horizon(self) -> int:
+        """Evals of the longest run."""
 
     def largest(self, detector: Detector, *, last: bool) -> FloatArray:
         """Give the largest statistic of each run, with or without its last eval."""
@@ -60,8 +75,8 @@ class Natural(Threshold):
     name: ClassVar[str] = "natural"
 
     def fits(self, detector: Detector) -> bool:
-        """Only some rules have one."""
-        return natural_threshold(detector) is not None
+        """Only some rules have one; the oracle needs none."""
+        return natural_threshold(detector) is not None or isinstance(detector, Oracle)
 
     def value(self, detector: Detector, calibration: Calibration) -> float:
         """Ask the rule."""
@@ -150,4 +165,54 @@ class Like(Threshold):
         return matched_threshold(largest, float(np.clip(rate, fewest, 1 - fewest)))
 
 
-THRESHOLDS: Catalogue[Threshold] = Catalogue("threshold", (Natural, Fixed, Matched, Like))
+@dataclass(frozen=True)
+class Calibrated(Threshold):
+    """The threshold of `evalstop calibrate` for the length of the runs: exact, else on flat noise.
+
+    No run of this world has a say in it, so that it may be wrong there.
+
+    Parameters
+    ----------
+    fpr : float
+        False stops per run, in (0, 1).
+    sigma : float, optional
+        Noise of one eval, in units of the score, for rules that need it.
+    estimated : bool
+        Whether the threshold is that of the rule with `sigma` known, though the rule estimates it.
+    """
+
+    name: ClassVar[str] = "calibrated"
+    fpr: float = setting(0.05, low=1e-6, high=1 - 1e-6, doc="false stops per run")
+    sigma: float | None = setting(None, low=1e-200, unit="score", doc="noise of one eval")
+    estimated: bool = setting(False, doc="take the threshold for a known sigma")
+
+    def fits(self, detector: Detector) -> bool:
+        """Only some rules estimate the noise."""
+        estimates = getattr(detector, "sigma", self.sigma) is None
+        return super().fits(detector) and (estimates or not self.estimated)
+
+    def value(self, detector: Detector, calibration: Calibration) -> float:
+        """Calibrate, once for all runs of one length."""
+        if self.estimated:
+            texts = {field: write(value) for field, value in settings_of(detector).items()}
+            detector = build(type(detector), texts | {"sigma": write(self.sigma)})
+        rule = cast("Hashable", detector)
+        return _calibrated(rule, self.sigma, self.fpr, calibration.horizon)
+
+
+# A detector is a frozen config, hence hashable, though its type does not say so.
+@lru_cache(maxsize=4096)
+def _calibrated(detector: Hashable, sigma: float | None, fpr: float, horizon: int) -> float:
+    threshold = _null(detector, sigma, horizon).calibrate(fpr, horizon).threshold
+    assert isinstance(threshold, float | int)
+    return threshold
+
+
+@lru_cache(maxsize=1)  # contenders come one after the other, and what is kept is large
+def _null(detector: Hashable, sigma: float | None, horizon: int) -> Null:
+    return best_null(cast("Detector", detector), FlatNoise(sigma=sigma))
+
+
+THRESHOLDS: Catalogue[Threshold] = Catalogue(
+    "threshold", (Natural, Fixed, Matched, Like, Calibrated)
+)
