@@ -59,11 +59,10 @@ class Placed(NamedTuple):
 
 def kind_of(study: Study) -> Kind:
     """Give the kind of a study."""
+    from evalstop.studies.cluster import CLUSTER
     from evalstop.studies.detection import DETECTION
 
-    if study.schedulers:
-        raise UserError(f"{study.name}: schedulers are not supported yet")
-    return DETECTION
+    return CLUSTER if study.schedulers else DETECTION
 
 
 def place(study: Study, seed: int) -> list[Placed]:
