@@ -14,6 +14,7 @@ True
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class EvalStop:
         the result is the same.
     """
 
+    name: ClassVar[str] = "evalstop"
     base: Policy
     stopper: Detector | Oracle
     threshold: Threshold | None = None

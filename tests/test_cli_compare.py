@@ -188,7 +188,7 @@ class TestCompare:
             (["--labels", "lable"], "labels: there is no column or file 'lable', did you mean"),
             (["--labels", "label", "--positive", "bad"], "need curves labelled 'bad'"),
             (["--labels", "label", "--select", "sorce=x"], "did you mean 'source'"),
-            (["--labels", "label", "--select", "source"], "--select source: say COLUMN=VALUE"),
+            (["--labels", "label", "--select", "source"], "--select source: say NAME=VALUE"),
             (["--labels", "label", "--fpr", "2"], "fpr: must be between 0 and 1"),
             (["--labels", "label", "--detectors", "k-declin"], "did you mean 'k-decline'"),
             (["--labels", "label", "--detectors", "loss-plateau"], "it reads loss"),

@@ -118,7 +118,7 @@ def test_plots_are_drawn_beside_the_table(run, tmp_path):
     ("args", "says"),
     [
         (["--scheduler", "fofi"], "did you mean 'fifo'"),
-        (["--set", "floor"], "--set floor: write it as field=value"),
+        (["--set", "floor"], "--set floor: say NAME=VALUE"),
         (["--set", "floor=2"], "floor must be at most 1"),
         (["--scale-gpus", "x"], "--scale-gpus x: write a fraction"),
         (["--scale-gpus", "-1"], "--scale-gpus: it must be positive"),

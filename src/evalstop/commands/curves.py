@@ -44,11 +44,11 @@ def read_curves(
 
 
 def split_pairs(given: list[str], option: str) -> dict[str, str]:
-    """Split ``COLUMN=VALUE`` at its first equals sign."""
+    """Split ``NAME=VALUE`` at its first equals sign."""
     split = {}
     for text in given:
         column, equals, value = text.partition("=")
         if not equals or not column:
-            raise UserError(f"{option} {text}: say COLUMN=VALUE")
+            raise UserError(f"{option} {text}: say NAME=VALUE")
         split[column] = value
     return split
