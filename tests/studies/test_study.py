@@ -79,7 +79,7 @@ def test_the_docs_name_every_study_and_every_threshold():
         assert f"| `{named.study.name}` | {named.study.question} |" in page
     for threshold in THRESHOLDS.members:
         assert f"| `{threshold.name}" in page
-    for key in {f.name for f in fields(Study)} - {"name", "question", "schedulers"}:
+    for key in {f.name for f in fields(Study)} - {"name", "question"}:
         assert f"`{key}`" in page
 
 

@@ -110,4 +110,4 @@ def test_ctrl_c_leaves_finished_work_and_says_so(mine):
     )
     n_done = len(list(cells.glob("*.json")))
     assert 4 <= n_done < 120
-    assert main(["study", "mine.toml", "--jobs", "1"]) == 0
+    assert main(["study", "mine.toml/0", "--jobs", "1"]) == 0
