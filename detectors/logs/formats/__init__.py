@@ -5,6 +5,7 @@ from evalstop.detectors.logs.formats import (
     csv_table,
     json_document,
     json_lines,
+    key_value,
     markdown,
     mlflow_sqlite,
     numpy_arrays,
@@ -20,4 +21,5 @@ FORMATS = (
     markdown.FORMAT,
     csv_table.FORMAT,
     console.FORMAT,
+    key_value.FORMAT,
 )

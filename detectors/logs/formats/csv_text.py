@@ -31,7 +31,7 @@ class TextRow(NamedTuple):
 
 
 def rows(file: LogFile, delimiter: str) -> Iterator[TextRow]:
-    """Give the rows of a table, without blank lines and comments.
+    """Give the rows of a table, without blank lines, comments and Excel's ``sep=;``.
 
     A row with a quote that is left open is no row, since it has swallowed those that follow.
     """
@@ -66,7 +66,7 @@ class _Lines:
 
     def __iter__(self) -> Iterator[str]:
         for number_, line in self._lines:
-            if self.first or not line.lstrip().startswith("#"):
+            if self.first or not line.lstrip().startswith(("#", "sep=")):
                 self.first, self.last = self.first or number_, number_
                 self.ended = line.endswith(("\n", "\r"))
                 yield line

@@ -71,6 +71,7 @@ def is_event_file(head: bytes) -> bool:
 
 def events(path: Path, warnings: list[str]) -> Iterator[Event]:
     """Give the events of a file that bear on curves; a cut or damaged end is a warning."""
+    size = path.stat().st_size
     with path.open("rb") as file:
         while header := file.read(_HEADER.size):
             if len(header) < _HEADER.size:
@@ -81,7 +82,8 @@ def events(path: Path, warnings: list[str]) -> Iterator[Event]:
                 warnings.append(f"{path}: a record is damaged: what follows it is not read")
                 return
             if length > MAX_RECORD:
-                file.seek(length + _FOOTER.size, 1)
+                if file.seek(length + _FOOTER.size, 1) > size:
+                    warnings.append(f"{path}: the last record is truncated: skipped")
                 continue
             data, footer = file.read(length), file.read(_FOOTER.size)
             if len(data) < length or len(footer) < _FOOTER.size:

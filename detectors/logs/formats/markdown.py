@@ -14,7 +14,7 @@ from evalstop.detectors.logs.rules.names import use
 from evalstop.detectors.logs.series import Found
 
 FIRST_LINES = 2000  # in which a table is looked for
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
+_RULE = re.compile(r":?-+:?")
 _FOOTNOTE = re.compile(r"[\d%]\s*(\\?\*|†|‡|\[\^?\w+\])+\s*$")
 
 
@@ -53,7 +53,7 @@ def tables(file: LogFile, most: int | None = None) -> Iterator[tuple[list[str], 
     header: list[str] = []
     rows: list[list[str]] = []
     for _, line in islice(file.lines(), most):
-        if "|" in line and not header and _RULE.fullmatch(line) and "|" in before:
+        if not header and "|" in line and "|" in before and all(map(_RULE.fullmatch, _cells(line))):
             header, rows = _cells(before), []
         elif header and "|" in line:
             rows.append(_cells(line))

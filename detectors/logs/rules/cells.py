@@ -33,6 +33,7 @@ NOTHING = frozenset(
 BASE = frozenset(["base", "baseline", "base model"])
 
 _MARKS = re.compile(r"\\\*|\[\^?\w+\]|<[^<>]{0,40}>|[*`~†‡§¶¹²³]")
+_LINK = re.compile(r"\[([^\[\]]*)\]\([^()]*\)")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _POINT_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+")
 _NUMBER = r"\d[\d,_]*(?:\.\d+)?(?:e[+-]?\d+)?"
@@ -86,7 +87,9 @@ def _text_number(cell: str, decimal: str) -> float | None:
 
 
 def plain(cell: str) -> str:
-    """Strip bold, code and footnote marks."""
+    """Strip bold, code and footnote marks, and the target of a link."""
+    if "](" in cell:
+        cell = _LINK.sub(r"\1", cell)
     return _MARKS.sub("", cell).strip()
 
 

@@ -33,12 +33,18 @@ _OTHER_TRAIN = frozenset(
         *("entropy loss", "learning rate"),
     ]
 )
+_RL_PARTS = frozenset(["policy", "actor", "critic", "ppo"])  # their loss is no training loss
 _SIGNAL_WORDS = frozenset(["loss", "reward", "rewards", "score", "scores", "kl", "return", "rew"])
 
-# What TRL and Stable-Baselines3 log at an eval beside its scores.
-_DIAGNOSTIC_FIRST = frozenset(["completions", "completion", "logps", "logits", "sampling", "clip"])
+# What TRL and Stable-Baselines3 log at an eval beside its scores, and TRL's PPO calls val/...
+_DIAGNOSTIC_FIRST = frozenset(
+    ["completions", "completion", "logps", "logits", "sampling", "clip", "clipfrac"]
+)
 _DIAGNOSTIC = frozenset(
-    ["kl", "entropy", "rewards chosen", "rewards rejected", "mean ep length", "ep lengths"]
+    [
+        *("kl", "entropy", "rewards chosen", "rewards rejected", "mean ep length", "ep lengths"),
+        *("ratio", "ratio var"),
+    ]
 )
 
 
@@ -57,7 +63,7 @@ def channel(name: str) -> tuple[Role, int] | None:
     """
     told = words(name)
     plain = " ".join(told[1:] if len(told) > 1 and in_train_space(name) else told)
-    if told[:1] == ("policy",) and plain == "loss":
+    if plain == "loss" and told[0] in _RL_PARTS:
         return None
     for role, names in CHANNELS.items():
         if plain in names:
