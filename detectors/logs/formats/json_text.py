@@ -1,11 +1,14 @@
 """JSON that trainers write: bare NaN, a byte-order mark, a torn end."""
 
 import json
+import re
 from typing import Any
 
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.problems import NotALogError
 from evalstop.errors import UserError
+
+_WORD = re.compile(r"\S")
 
 
 def parse_line(line: str) -> dict[str, Any] | None:
@@ -32,7 +35,8 @@ def parse_document(file: LogFile) -> Any:  # noqa: ANN401 - any JSON value
         while at < len(text):
             value, end = decoder.raw_decode(text, at)
             values.append(value)
-            at = end + len(text[end:]) - len(text[end:].lstrip())
+            following = _WORD.search(text, end)
+            at = following.start() if following else len(text)
     except ValueError as told:
         if is_torn(text, told):
             raise UserError(
