@@ -2,9 +2,10 @@
 
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -115,11 +116,27 @@ def _frame(placed: Sequence[Placed], numbers: Sequence[Numbers]) -> pd.DataFrame
 
 
 def _save(results: Results) -> None:
-    """Write the same bytes for the same results, however they were computed."""
-    out = results.folder
-    told = {"study": results.study.told(), "seed": results.seed, "cells": len(results.frame)}
-    write_atomically(out / "study.json", json.dumps(told | provenance(), indent=1) + "\n")
-    write_atomically(out / "results.csv", results.frame.to_csv(index=False))
+    told = {
+        "study": results.study.told(),
+        "shown": list(results.scores),
+        "seed": results.seed,
+        "cells": len(results.frame),
+    }
+    write_results(results.folder, told, results.frame)
+
+
+def write_results(folder: Path, told: Mapping[str, Any], frame: pd.DataFrame) -> None:
+    """Write ``study.json`` and the table, the same bytes for the same results.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there.
+    told, frame : mapping, DataFrame
+        See `evalstop.studies.tracking` for what makes them trackable.
+    """
+    write_atomically(folder / "study.json", json.dumps({**told, **provenance()}, indent=1) + "\n")
+    write_atomically(folder / "results.csv", frame.to_csv(index=False))
     parquet = io.BytesIO()
-    results.frame.to_parquet(parquet, index=False, engine="pyarrow")
-    write_atomically(out / "results.parquet", parquet.getvalue())
+    frame.to_parquet(parquet, index=False, engine="pyarrow")
+    write_atomically(folder / "results.parquet", parquet.getvalue())
