@@ -3,7 +3,7 @@
 Measures, on one core and in one run: FIFO beside SimPy's ``Container`` on the same jobs (extra
 ``peers``), oracle SRTF, 20,000 jobs like those of Philly on 1,024 GPUs (or of TRACE, any file that
 ``evalstop simulate`` reads), time per event from 1,000 to 100,000 jobs, a bare heap of callbacks,
-memory per job. Exit status 1 if a promise is broken.
+memory per job; what a stop rule costs on the paper's cluster. Exit status 1 if a promise is broken.
 """
 
 import gc
@@ -12,6 +12,7 @@ import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Generator
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,12 @@ from typing import Any
 import numpy as np
 
 from evalstop.benchmarks import timing
+from evalstop.benchmarks.paper_check import COMPOSED, measure, rules
 from evalstop.benchmarks.timing import Row, report
+from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.simulator import Job, Truth, Workload, build_policy, simulate
+from evalstop.simulator.evalstop import EvalStop
+from evalstop.simulator.presets import build_preset
 from evalstop.simulator.traces import read_trace
 
 GPUS, LOAD, SEED = 64, 0.7, 1
@@ -152,10 +157,32 @@ def speed(trace: Path | None) -> list[Row]:
     return rows
 
 
+def stop_rules() -> list[Row]:
+    """Measure runs of the paper's cluster with a stop rule around a scheduler."""
+    preset, rows = build_preset("paper"), []
+    scenario = preset.draw(SEED)
+    for scheduler in ("fifo-skip", "srtf-est", "pollux"):
+        rule = EvalStop(build_policy(scheduler), KDecline(k=2))
+        alone = run_time(scheduler, scenario.workload, preset.gpus, 5)
+        ruled = best_of(partial(rule.simulate, scenario, preset.gpus, overhead=120), 5)
+        rows.append(Row(f"k-decline around {scheduler}, beyond it", max(ruled - alone, 0), 0.060))
+    made = rules(preset, COMPOSED, SEED)
+    # 300 seeds in 3 minutes on 2 cores
+    rows.append(
+        Row(
+            "4 schedulers with and without, a seed",
+            best_of(partial(measure, preset, made, SEED), 3),
+            1.2,
+        )
+    )
+    return rows
+
+
 def main() -> int:
     """Measure and report."""
     trace = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     broken = report("cluster simulator", speed(trace))
+    broken |= report("stop rules on the paper's cluster", stop_rules())
     print(f"\nmemory, at most {BYTES_A_JOB} bytes a job (20,000 jobs)")
     for scheduler in ("fifo", "srtf"):
         found = bytes_a_job(scheduler)
