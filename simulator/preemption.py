@@ -84,16 +84,14 @@ class PreemptiveQueue(Queue):
                 continue
             self.wanted -= job.gpus
             self._cluster.start(job, now)
-            moved.append(entry)
-        if self.reviewed:
-            for job in self.reviewed:
-                if job.running:
-                    moved.append(job.entry)
-                    self._unfile(job)
-            self.reviewed.clear()
-            moved.sort()
-        for entry in moved:
-            self._file(entry[3], now)
+            moved.append(job)
+        for job in self.reviewed:
+            if job.running:
+                moved.append(job)
+                self._unfile(job)
+        self.reviewed.clear()
+        for job in moved:
+            self._file(job, now)
 
     def _file(self, job: JobView, now: float) -> None:
         """Put a running job in the lane of its rate."""
