@@ -31,7 +31,7 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_a_study_of_ones_own(mine, capsys):
-    assert main(["study", "mine.toml", "--smoke", "--jobs", "1", "--seed", "5"]) == 0
+    assert main(["study", "--no-track", "mine.toml", "--smoke", "--jobs", "1", "--seed", "5"]) == 0
     told = capsys.readouterr()
     assert told.err == ""
     assert told.out.startswith("mine: Does it run?\n")
@@ -46,15 +46,18 @@ def test_a_study_of_ones_own(mine, capsys):
         first
     )
 
-    assert main(["study", "mine.toml", "--smoke", "--jobs", "1", "--seed", "5"]) == 0
+    assert main(["study", "--no-track", "mine.toml", "--smoke", "--jobs", "1", "--seed", "5"]) == 0
     assert capsys.readouterr().out == told.out
     assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == first
-    assert main(["study", "mine.toml", "--jobs", "1", "--out", "there", "--seed", "6"]) == 0
+    assert (
+        main(["study", "--no-track", "mine.toml", "--jobs", "1", "--out", "there", "--seed", "6"])
+        == 0
+    )
     assert (mine / "there" / "results.csv").read_text().count("\n") == 1 + 3 * 2 * 20
 
 
 def test_one_point(mine, capsys):
-    assert main(["study", "mine.toml/2", "--jobs", "1"]) == 0
+    assert main(["study", "--no-track", "mine.toml/2", "--jobs", "1"]) == 0
     told = capsys.readouterr().out
     assert "20 repetitions" in told
     table = (mine / "evalstop-out" / "mine" / "2" / "results.csv").read_text()
@@ -110,4 +113,4 @@ def test_ctrl_c_leaves_finished_work_and_says_so(mine):
     )
     n_done = len(list(cells.glob("*.json")))
     assert 4 <= n_done < 120
-    assert main(["study", "mine.toml/0", "--jobs", "1"]) == 0
+    assert main(["study", "--no-track", "mine.toml/0", "--jobs", "1"]) == 0

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import typer
 
+from evalstop.commands import tracked
+
 
 def study(
     which: str = typer.Argument(
@@ -13,6 +15,7 @@ def study(
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
     out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/NAME."),
     seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+    track: bool = tracked.TRACK,
 ) -> None:
     """Run a study on all processors, or go on where it was interrupted; show what it says."""
     from joblib import cpu_count
@@ -42,3 +45,5 @@ def study(
         table(each.title, each.columns, each.rows)
     print(f"seed {seed}, {found.study.seeds} repetitions; ± is half of a 95 % interval over them")
     print(f"{plain(results.folder)}: {', '.join(files)}")
+    if track:
+        tracked.send(results.folder)

@@ -1,0 +1,237 @@
+"""What a tracked run shows: its name, settings, numbers along axes, and a note that explains it.
+
+MLflow draws one chart for each name of a metric, with a line for each run, and sorts charts into
+sections by what stands before the slash. So a top-level run is one contender, and the axes of a
+study are sections: ``noise/saved_at_sigma_permille`` has one value for each sigma, at step
+1000 sigma.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from evalstop.detectors.settings import parse_spec, settings_of, write
+from evalstop.errors import UserError
+from evalstop.studies.tracking.folder import ResultsFolder
+
+MOST_KEYS = 29  # with more charts nobody finds the one that matters
+SECTIONS = {"sigma": "noise", "hacking": "base_rate", "n": "horizon"}
+ROC = re.compile(r"tpr_at_fpr_(\d+)$")
+ALWAYS = ("auc", "pauc_05")  # summarized wherever they are known
+LOWER_IS_BETTER = ("fpr", "premature", "last_only", "regret", "delay", "wrongly", "destroyed")
+# Steps are whole numbers.
+SCALES = ((1, ""), (1000, "_permille"), (1_000_000, "_ppm"))
+
+
+class Value(NamedTuple):
+    """One value of a metric."""
+
+    key: str
+    value: float
+    step: int = 0
+
+
+@dataclass(frozen=True)
+class Card:
+    """A run as it is shown.
+
+    Parameters
+    ----------
+    key : str
+        What it is found by when results are sent again: a contender, or the id of a cell.
+    name, note : str
+        What it is called, and what it is, in sentences.
+    params, tags : mapping of str to str
+        Settings of the detector and its place on the grid; what it was made with.
+    values : list of Value
+        Its numbers; those that are not finite are left out.
+    """
+
+    key: str
+    name: str
+    note: str
+    params: Mapping[str, str]
+    tags: Mapping[str, str]
+    values: list[Value]
+
+
+def top_cards(folder: ResultsFolder) -> list[Card]:
+    """Give the cards of the top-level runs: one for each contender, in the order of the study."""
+    sweeps = _sweeps(folder)
+    return [_top_card(folder, str(key), rows, sweeps) for key, rows in _groups(folder)]
+
+
+def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
+    """Give the cards of the cells, each with the key of the top-level run that it belongs to."""
+    repeats = folder.frame["repeat"].nunique()
+    # A cell that an axis does not concern stands at many places, and has none of its own.
+    places = folder.frame.groupby("cell", sort=False)[folder.varying].nunique()
+    seen: set[str] = set()
+    for key, rows in _groups(folder):
+        for row in rows.to_dict("records"):
+            cell = str(row["cell"])
+            if cell in seen:
+                continue
+            seen.add(cell)
+            at = {v: _text(row[v]) for v in folder.varying if places.at[cell, v] == 1}
+            where = ", ".join(f"{label}={value}" for label, value in at.items())
+            repeat = int(row["repeat"])
+            yield (
+                str(key),
+                Card(
+                    key=cell,
+                    name=f"{where} #{repeat}".strip(),
+                    note=f"{key}: repetition {repeat} of {repeats}{', ' if where else ''}{where}.",
+                    params={**at, "repeat": str(repeat)},
+                    tags={},
+                    values=_summary(folder, pd.DataFrame([row])),
+                ),
+            )
+
+
+def best_first(folder: ResultsFolder) -> tuple[str, bool]:
+    """Give the metric that ranks top-level runs, and whether lower is better."""
+    first = folder.shown[0]
+    return f"summary/{first}", first.startswith(LOWER_IS_BETTER)
+
+
+def _groups(folder: ResultsFolder) -> Iterator[tuple[Any, pd.DataFrame]]:
+    yield from folder.frame.groupby(folder.split_by, sort=False)
+
+
+class _Sweep(NamedTuple):
+    """The values of scores along a label: keys begin with the section, steps are scaled values."""
+
+    label: str
+    scores: list[str]
+    scale: int
+    unit: str
+
+    def values(self, rows: pd.DataFrame) -> Iterator[Value]:
+        """Average over everything but the label."""
+        for at, group in rows.groupby(self.label, sort=False):
+            for score in self.scores:
+                mean = float(group[score].mean())
+                if self.scale:
+                    section = SECTIONS.get(self.label, _word(self.label.rpartition(".")[2]))
+                    step = round(float(at) * self.scale)
+                    yield Value(f"{section}/{score}_at_{self.unit}", mean, step)
+                else:
+                    yield Value(f"{score}/{_word(at)}", mean)
+
+
+def _sweeps(folder: ResultsFolder) -> list[_Sweep]:
+    """Choose what is drawn: numbers as curves of as many scores as fit, words as bars of one."""
+    words = [v for v in folder.varying if v not in (*folder.numeric, folder.split_by)]
+    bars = [_Sweep(label, folder.shown[:1], 0, "") for label in words]
+    n_bars = sum(folder.frame[label].nunique() for label in words)
+    n_left = MOST_KEYS - len(_summarized(folder)) - bool(_roc_columns(folder.frame))
+    while bars and n_bars > n_left - len(folder.numeric):
+        n_bars -= folder.frame[bars.pop().label].nunique()
+    most = (n_left - n_bars) // max(len(folder.numeric), 1)
+    curves = []
+    for label in folder.numeric:
+        scale, ending = _scale(folder.frame[label])
+        unit = _word(label.rpartition(".")[2]) + ending
+        curves.append(_Sweep(label, folder.shown[:most], scale, unit))
+    return [*curves, *bars]
+
+
+def _scale(values: "pd.Series[float]") -> tuple[int, str]:
+    for scale, ending in SCALES:
+        scaled = values * scale
+        if ((scaled - scaled.round()).abs() < 1e-6).all():
+            return scale, ending
+    return SCALES[-1]
+
+
+def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, sweeps: list[_Sweep]) -> Card:
+    values = _summary(folder, rows)
+    for column, permille in _roc_columns(rows).items():
+        values.append(Value("roc/tpr_at_fpr_permille", float(rows[column].mean()), permille))
+    values += (value for sweep in sweeps for value in sweep.values(rows))
+    said = [
+        f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": "),
+        f"Means over {rows['cell'].nunique()} cells, which are its child runs; "
+        f"seed {folder.told['seed']}.",
+    ]
+    if any(v.key.startswith("roc/") for v in values):
+        said.append("roc: hacking runs that are stopped, at 1000 x the false-positive rate.")
+    for sweep in (s for s in sweeps if s.scale):
+        section = next(sweep.values(rows)).key.partition("/")[0]
+        times = f"{sweep.scale} x " if sweep.scale > 1 else ""
+        said.append(f"{section}: the step is {times}{sweep.label}.")
+    return Card(
+        key=key,
+        name=key,
+        note="\n\n".join(said),
+        params=_params(folder, rows),
+        tags=_tags(folder, rows),
+        values=[v._replace(value=_short(v.value)) for v in values if math.isfinite(v.value)],
+    )
+
+
+def _summarized(folder: ResultsFolder) -> list[str]:
+    more = [score for score in ALWAYS if score in folder.frame.columns]
+    return list(dict.fromkeys([*folder.shown[: MOST_KEYS // 2], *more]))
+
+
+def _summary(folder: ResultsFolder, rows: pd.DataFrame) -> list[Value]:
+    means = ((score, float(rows[score].mean())) for score in _summarized(folder))
+    return [Value(f"summary/{score}", mean) for score, mean in means if math.isfinite(mean)]
+
+
+def _roc_columns(frame: pd.DataFrame) -> dict[str, int]:
+    return {c: int(match[1]) for c in frame.columns if (match := ROC.match(str(c)))}
+
+
+def _params(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:
+    """Give the detector's fields and the values of the axes; a field that is an axis varies."""
+    params = {label: _listed(rows[label]) for label in ("detector", "threshold")}
+    specs = rows["detector"].unique()
+    if len(specs) == 1:
+        params |= {field: write(value) for field, value in _fields(str(specs[0])).items()}
+    for label in folder.varying:
+        params.pop(label.rpartition(".")[2], None)
+        params[label] = _listed(rows[label])
+    return params
+
+
+def _fields(spec: str) -> Mapping[str, Any]:
+    """Give all settings of a rule, or those that its spec names if it is not ours."""
+    from evalstop.simulator.stoppers import STOPPERS
+
+    try:
+        return settings_of(STOPPERS.build(spec))
+    except UserError:
+        return parse_spec(spec)[1]
+
+
+def _tags(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:
+    told = folder.told
+    fixed = {label: _listed(rows[label]) for label in folder.labels if label not in folder.varying}
+    made_with = {"seed": told["seed"], "schema": told.get("schema"), "commit": told.get("commit")}
+    tags = {"study": folder.name} | fixed | made_with | dict(told.get("versions", {}))
+    return {name: str(value) for name, value in tags.items() if value not in (None, "")}
+
+
+def _listed(column: "pd.Series[Any]") -> str:
+    return ", ".join(_text(value) for value in column.dropna().unique())
+
+
+def _text(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(value: float) -> float:
+    """Keep six digits: what a table of MLflow has room for."""
+    return float(f"{value:.6g}")
+
+
+def _word(text: object) -> str:
+    """Make a part of a metric's name."""
+    return re.sub(r"[^\w.\- :]", "_", str(text))
