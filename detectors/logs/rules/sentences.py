@@ -24,6 +24,7 @@ def lines_text(lines: Sequence[int], most: int = 5) -> str:
 
 
 def some(items: Sequence[object], most: int = 5) -> str:
-    """Write a list, its end left out where it is long."""
+    """Write a list, its end left out where it is long; a line break in a name does not break it."""
     more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(map(str, items[:most])) + more
+    told = ", ".join(map(str, items[:most]))
+    return "".join(c if c.isprintable() else "?" for c in told) + more
