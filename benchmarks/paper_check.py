@@ -3,7 +3,8 @@
 ``python -m evalstop.benchmarks.paper_check --seeds 50 --jobs 2``: every row is a stop rule around a
 scheduler, on the same jobs as that scheduler alone; means over seeds with 95 % intervals. With
 ``--golden paper_preset.json`` a row is marked DIFFERS where it is further from the fitted numbers
-than 4 standard errors of both.
+than 4 standard errors of both. With ``--trace FILE`` the jobs are those of a trace, with runs of
+the preset's world behind them.
 """
 
 import argparse
@@ -23,8 +24,9 @@ from evalstop.detectors.observation import FloatArray
 from evalstop.detectors.settings import spec_of
 from evalstop.simulator import Run, build_policy, simulate
 from evalstop.simulator.evalstop import EvalStop
-from evalstop.simulator.presets import Preset, build_preset
+from evalstop.simulator.presets import Preset, Scenario, build_preset, overlay
 from evalstop.simulator.stoppers import STOPPERS, Oracle
+from evalstop.simulator.traces import read_trace
 from evalstop.simulator.worlds import build_world
 
 HOUR = 3600.0
@@ -103,9 +105,25 @@ BETTER = (
 ROWS = (*COMPOSED, *OTHERS, *RULES, *ACTIONS, *BETTER)
 
 
-def rules(preset: Preset, rows: Sequence[Row], seed: int) -> list[EvalStop]:
-    """Make the rules of the rows; thresholds are set on healthy runs of the preset's world."""
-    world, made = build_world(preset.world), []
+@dataclass(frozen=True)
+class Overlay:
+    """Jobs of a trace with runs of a world, in place of a preset; estimates and runs are drawn."""
+
+    trace: Path
+    world: str
+    gpus: int
+    rlhf_share: float = 0.8
+    overhead: float = 120
+
+    def draw(self, seed: int) -> Scenario:
+        """Draw estimates, types and runs."""
+        workload = read_trace(self.trace, estimate_error=0.3, seed=seed)
+        return overlay(workload, build_world(self.world), seed, self.rlhf_share)
+
+
+def rules(jobs: Preset | Overlay, rows: Sequence[Row], seed: int) -> list[EvalStop]:
+    """Make the rules of the rows; thresholds are set on healthy runs of the world of the jobs."""
+    world, made = build_world(jobs.world), []
     for row in rows:
         stopper = STOPPERS.build(row.stopper)
         threshold = None
@@ -124,17 +142,17 @@ def rules(preset: Preset, rows: Sequence[Row], seed: int) -> list[EvalStop]:
     return made
 
 
-def measure(preset: Preset, made: Sequence[EvalStop], seed: int) -> FloatArray:
+def measure(jobs: Preset | Overlay, made: Sequence[EvalStop], seed: int) -> FloatArray:
     """Give `NUMBERS` of every rule on the jobs of one seed: ``(n_rules, n_numbers)``."""
-    scenario, base = preset.draw(seed), {}
+    scenario, base = jobs.draw(seed), {}
     found = []
     for rule in made:
         scheduler = spec_of(rule.base)
         if scheduler not in base:
             base[scheduler] = simulate(
-                scenario.workload, rule.base, preset.gpus, overhead=preset.overhead, seed=seed
+                scenario.workload, rule.base, jobs.gpus, overhead=jobs.overhead, seed=seed
             )
-        run = rule.simulate(scenario, preset.gpus, overhead=preset.overhead, seed=seed)
+        run = rule.simulate(scenario, jobs.gpus, overhead=jobs.overhead, seed=seed)
         found.append(_numbers(price(rule, scenario, base[scheduler], run), base[scheduler]))
     return np.array(found)
 
@@ -203,14 +221,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--golden", type=Path)
+    parser.add_argument("--trace", type=Path)
+    parser.add_argument("--gpus", type=int, default=64, help="of the cluster of --trace")
     asked = parser.parse_args(arguments)
     preset = build_preset(asked.preset)
-    made = rules(preset, ROWS, asked.first_seed)
+    jobs = Overlay(asked.trace, preset.world, asked.gpus) if asked.trace else preset
+    made = rules(jobs, ROWS, asked.first_seed)
     seeds = range(asked.first_seed, asked.first_seed + asked.seeds)
-    found = Parallel(n_jobs=asked.jobs)(delayed(measure)(preset, made, s) for s in seeds)
+    found = Parallel(n_jobs=asked.jobs)(delayed(measure)(jobs, made, s) for s in seeds)
     expected = golden(asked.golden) if asked.golden else {}
     columns = ("scheduler", "stop rule", *NUMBERS.values())
-    print(f"Preset {asked.preset}, seeds {seeds[0]} to {seeds[-1]}; means with 95 % intervals.\n")
+    source = f"{asked.trace.name} on {asked.gpus} GPUs" if asked.trace else f"preset {asked.preset}"
+    print(f"{source}, seeds {seeds[0]} to {seeds[-1]}; means with 95 % intervals.\n")
     print("|" + "|".join(columns) + "|\n" + "|---" * 2 + "|--:" * len(NUMBERS) + "|")
     differences = []
     for row, numbers in zip(ROWS, estimates(np.array(found)), strict=True):
