@@ -36,12 +36,23 @@ def decimals(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.2f}"
 
 
-def page(template: str, **told: Any) -> str:  # noqa: ANN401 - whatever a template shows
-    """Fill a template; text is escaped, figures are passed as `markupsafe.Markup`."""
+def page(template: str, folder: Path | None = None, **told: Any) -> str:  # noqa: ANN401
+    """Fill a template; text is escaped, figures are passed as `markupsafe.Markup`.
+
+    Parameters
+    ----------
+    template : str
+        File name of the template.
+    folder : Path, optional
+        Where it is, if not beside this file; it may extend the templates there.
+    **told
+        Whatever the template shows.
+    """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    ours = Path(__file__).with_name("templates")
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        loader=FileSystemLoader([*([folder] if folder else []), ours]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -3,6 +3,7 @@
 A named study has its own analysis beside it, made of the same pieces.
 """
 
+import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +32,13 @@ TITLES = {
     "premature": "premature stops, share of hacking runs",
     "last_only": "true positives that stop only at the last eval",
     "regret": "regret of the kept checkpoint",
+    "jct_gain": "JCT gain",
+    "jct_matched_gain": "JCT gain of the jobs never stopped",
+    "jct_p95_gain": "gain of the 95th percentile of the JCT",
+    "jct_base_hours": "mean JCT without stops, hours",
+    "waste_cut": "waste cut",
+    "gpu_time_cut": "GPU-time cut",
+    "wrongly_stopped": "wrong stops",
 }
 
 
@@ -54,6 +62,14 @@ class Drawing(NamedTuple):
         with figure(self.width, self.height) as drawn:
             self.draw(drawn)
             return svg(drawn, name)
+
+    def pdf(self) -> bytes:
+        """Draw it as PDF, ready for a paper; without a date, so that it is the same each time."""
+        file = io.BytesIO()
+        with figure(self.width, self.height) as drawn:
+            self.draw(drawn)
+            drawn.savefig(file, format="pdf", metadata={"CreationDate": None})
+        return file.getvalue()
 
 
 @dataclass(frozen=True)
@@ -124,6 +140,15 @@ def tables(results: Results, scores: Sequence[str]) -> list[Table]:
         columns = [*rest, f"{x} =", *map(str, values)]
         made.append(Table(TITLES.get(score, score), columns, rows))
     return made
+
+
+def by_score(results: Results, by: Sequence[str], scores: Sequence[str]) -> Table:
+    """Lay out all scores along one table: a line for each combination of `by`."""
+    told = summarize(with_contender(results.frame), by, scores)
+    rows = [
+        [*map(str, row[list(by)]), *(cell(row, s) for s in scores)] for _, row in told.iterrows()
+    ]
+    return Table("", [*by, *(TITLES.get(s, s) for s in scores)], rows)
 
 
 def along(results: Results, contender: str, x: str, scores: Sequence[str]) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from evalstop.benchmarks.plots import INK, looks
+from evalstop.benchmarks.plots import COLOURS, FAINT, INK, looks, shorten
 from evalstop.studies.analysis import TITLES, Drawing, with_contender, x_axis
 from evalstop.studies.results import Results
 from evalstop.studies.summary import summarize
@@ -72,6 +72,36 @@ def curves(results: Results, scores: Sequence[str], paper: Paper | None = None) 
     legend_columns = min(n_columns, 2)
     legend_rows = -(-(len(names) + bool(paper)) // legend_columns)
     return Drawing(3.4 * n_columns + 0.4, 2.5 * n_rows + 0.19 * legend_rows + 0.3, draw)
+
+
+def dots(results: Results, by: str, scores: Sequence[str]) -> Drawing:
+    """Draw scores of things that have no order: a line for each, a panel for each score.
+
+    Parameters
+    ----------
+    results : Results
+        The study.
+    by : str
+        The label that names them: ``contender``, ``scheduler`` ...
+    scores : sequence of str
+        What to draw, with 95 % intervals.
+    """
+    told = summarize(with_contender(results.frame), [by], scores)
+    names = [shorten(str(name), 34) for name in told[by]]
+
+    def draw(drawn: "Figure") -> None:
+        panels = drawn.subplots(1, len(scores), sharey=True, squeeze=False)[0]
+        for panel, score in zip(panels, scores, strict=True):
+            ends = [told[score] - told[f"{score}_low"], told[f"{score}_high"] - told[score]]
+            panel.errorbar(
+                told[score], range(len(names)), xerr=ends, fmt="o", color=COLOURS[0], capsize=3
+            )
+            panel.set_title(TITLES.get(score, score))
+            panel.axvline(0, color=FAINT, linewidth=0.8)
+            panel.set_yticks(range(len(names)), names)
+        panels[0].invert_yaxis()
+
+    return Drawing(2.6 + 2.7 * len(scores), 0.8 + 0.26 * len(names), draw)
 
 
 def _panel(axes: "Axes", told: pd.DataFrame, x: str, score: str, names: Sequence[str]) -> None:

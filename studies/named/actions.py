@@ -4,8 +4,7 @@ Schedulers before EvalStop could only deprioritise: the job starves but keeps it
 who watches reacts late, here after eight hours.
 """
 
-from evalstop.studies.analysis import Analysis, interval, tables
-from evalstop.studies.figures import curves
+from evalstop.studies.analysis import Analysis, by_score, interval
 from evalstop.studies.results import Results
 from evalstop.studies.study import Study
 from evalstop.studies.summary import summarize
@@ -41,6 +40,4 @@ def analyse(results: Results) -> Analysis:
         f"waste cut {interval(row, 'waste_cut')}"
         for _, row in told.iterrows()
     ]
-    return Analysis(
-        findings, tables(results, results.scores), {"actions": curves(results, ["jct_gain"])}
-    )
+    return Analysis(findings, [by_score(results, list(STUDY.axes), results.scores)], {})

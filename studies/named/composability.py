@@ -5,8 +5,8 @@ stand schedulers that it names and does not run: LossAware as published (fitted 
 Tiresias, and Pollux with its elastic jobs.
 """
 
-from evalstop.studies.analysis import Analysis, along, interval, tables
-from evalstop.studies.figures import curves
+from evalstop.studies.analysis import Analysis, along, by_score, interval
+from evalstop.studies.figures import dots
 from evalstop.studies.results import Results
 from evalstop.studies.study import Study
 
@@ -43,5 +43,7 @@ def analyse(results: Results) -> Analysis:
             f"{interval(row, 'jct_matched_gain')}{says}"
         )
     return Analysis(
-        findings, tables(results, results.scores), {"composability": curves(results, ["jct_gain"])}
+        findings,
+        [by_score(results, ["scheduler"], results.scores)],
+        {"composability": dots(results, "scheduler", ["jct_gain", "jct_matched_gain"])},
     )

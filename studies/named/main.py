@@ -5,8 +5,8 @@ threshold is set to the paper's false-positive rate, 1.5 % of all jobs that are 
 oracle that stops at the first eval at or after the true peak.
 """
 
-from evalstop.studies.analysis import Analysis, interval, tables, with_contender
-from evalstop.studies.figures import curves
+from evalstop.studies.analysis import Analysis, by_score, interval, with_contender
+from evalstop.studies.figures import dots
 from evalstop.studies.results import Results
 from evalstop.studies.study import Study
 from evalstop.studies.summary import summarize
@@ -58,6 +58,6 @@ def analyse(results: Results) -> Analysis:
     ]
     return Analysis(
         findings,
-        tables(results, results.scores),
-        {"main": curves(results, ["waste_cut", "jct_gain"])},
+        [by_score(results, ["contender"], results.scores)],
+        {"main": dots(results, "contender", ["waste_cut", "jct_gain"])},
     )

@@ -1,0 +1,44 @@
+"""``evalstop reproduce``: every table of the paper beside ours, and what it did not show."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import typer
+
+
+def reproduce(
+    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
+    out: Path = typer.Option(Path("evalstop-out/reproduce"), "--out", help="Folder of the report."),
+    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+) -> None:
+    """Reproduce EvalStop's tables, or go on where that was interrupted; write the report."""
+    from joblib import cpu_count
+
+    from evalstop.console import plain, progress, table
+    from evalstop.studies.reproduce import reproduce as run
+
+    with progress() as bar:
+
+        def begin(name: str) -> Callable[[int, int], None]:
+            task = bar.add_task(name, total=None)
+            return lambda done, total: bar.update(task, completed=done, total=total)
+
+        found = run(out, smoke=smoke, seed=seed, jobs=jobs or cpu_count(), begin=begin)
+    rows = [
+        (
+            c.claim.section,
+            c.claim.what,
+            c.claim.paper,
+            f"{c.ours:.3f} ({c.ours_low:.3f} to {c.ours_high:.3f})",
+            c.verdict,
+        )
+        for c in found.checked
+    ]
+    table("", ("table", "claim", "paper", "ours, 95 % interval", "verdict"), rows)
+    for name in ("main", "resubmission", "horizon", "real-noise"):
+        for finding in next(p for p in found.parts if p.name == name).analysis.findings:
+            print("-", plain(finding))
+    print(f"seed {seed}")
+    for path in found.save(out):
+        print(f"wrote: {plain(path)}")
