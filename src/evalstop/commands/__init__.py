@@ -5,10 +5,13 @@ from evalstop.commands.compare import compare
 from evalstop.commands.detectors import detectors
 from evalstop.commands.presets import presets
 from evalstop.commands.read import read
+from evalstop.commands.reproduce import reproduce
 from evalstop.commands.scan import scan
 from evalstop.commands.schedulers import schedulers
 from evalstop.commands.simulate import simulate
 from evalstop.commands.study import study
+from evalstop.commands.track import track
+from evalstop.commands.ui import ui
 from evalstop.commands.watch import watch
 
 COMMANDS = (
@@ -22,4 +25,7 @@ COMMANDS = (
     schedulers,
     presets,
     study,
+    reproduce,
+    track,
+    ui,
 )
