@@ -149,4 +149,5 @@ def _role(name: Name, all_eval: bool) -> Role | None:
 
 
 def _is_signal(name: str) -> bool:
-    return not _SIGNAL_WORDS.isdisjoint(words(name))
+    told = words(name)
+    return not _SIGNAL_WORDS.isdisjoint(told) and told[-1] not in ("min", "max")

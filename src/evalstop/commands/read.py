@@ -1,6 +1,5 @@
 """``evalstop read``: training logs of any known format, as curves."""
 
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,7 +38,7 @@ def read(
     console.notes(reading.notes)
     console.warnings(reading.warnings)
     if as_json:
-        print(json.dumps([curve_as_json(curve) for curve in reading.curves], allow_nan=False))
+        console.print_json([curve_as_json(curve) for curve in reading.curves], one_line=True)
     elif as_csv:
         sys.stdout.write(tidy_csv(reading))
     else:
