@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evalstop.errors import UserError
+from evalstop.simulator import build_policy, simulate
 from evalstop.simulator.traces import FORMATS, read_trace
 
 ACME = (
@@ -139,6 +140,16 @@ def test_estimates_are_lognormal_around_the_truth_and_repeat_with_the_seed(tmp_p
     first, again, other = (read_trace(path, seed=seed) for seed in (1, 1, 2))
     assert first == again
     assert first.jobs != other.jobs
+
+
+def test_decimal_times_meet_exactly(tmp_path):
+    """Job a ends at .1 + .2; b comes at .3, is shorter than c, and must be there by then."""
+    path = write(tmp_path, "job_id,submit_time,gpus,duration\na,.1,1,.2\nb,.3,1,1\nc,0.15,1,2\n")
+    workload = read_trace(path)
+    assert workload.jobs[0].submit == Fraction(1, 10)
+    run = simulate(workload, build_policy("sjf-skip"), 1)
+    ends = dict(zip((j.id for j in workload.jobs), run.ends, strict=True))
+    assert ends == {"a": Fraction(3, 10), "b": Fraction(13, 10), "c": Fraction(33, 10)}
 
 
 def test_a_stated_estimate_is_kept(tmp_path):
