@@ -11,6 +11,7 @@ from evalstop.detectors.logs.rules.cells import is_nothing, is_point_grouped, nu
 from evalstop.errors import UserError
 
 DELIMITERS = (",", ";", "\t", "|")
+SPACE = " "  # any number of them, where nothing else parts the cells
 SAMPLE = 50  # rows that the dialect is told by
 
 
@@ -77,7 +78,9 @@ def dialect(file: LogFile) -> Dialect | None:
     """Tell the dialect of a table by its first rows, None if this is no table with a header."""
     best: tuple[int, Dialect] | None = None
     said = len(file.warnings)
-    for delimiter in DELIMITERS:
+    for delimiter in (*DELIMITERS, SPACE):
+        if best and delimiter == SPACE:
+            break
         try:
             sample = [row.cells for row in islice(rows(file, delimiter), SAMPLE)]
         except UserError:

@@ -82,7 +82,8 @@ def _step_and_run(document: Any, file: LogFile) -> tuple[float | None, str]:  # 
     if told is None:
         parent = name_step(file.path.parent.name) if not file.place else None
         told = parent[0] if parent else _model_step(document)
-    return told, "/".join(n for n in names if n) or file.run
+    root = file.path.resolve().parents[len(file.place)].name
+    return told, "/".join(n for n in names if n) or root or file.run
 
 
 def _model_step(document: Any) -> float | None:  # noqa: ANN401

@@ -47,7 +47,7 @@ _BOOK_LAST = frozenset(
     ]
 )
 _BOOK_FIRST = frozenset(["num", "elapsed", "remaining"])
-_BOOK_WHOLE = frozenset([("n",), ("progress",), ("rank",), ("train", "train", "loss")])
+_BOOK_WHOLE = frozenset([("n",), ("total",), ("progress",), ("rank",), ("train", "train", "loss")])
 _BOOK_ENDS = frozenset([("per", "second"), ("grad", "norm"), ("learning", "rate")])
 _COUNT = re.compile(r"(?:^|[_/ ])n[_/ ]")
 

@@ -8,7 +8,7 @@ def step_text(step: float) -> str:
     return str(int(step)) if step.is_integer() and abs(step) < 1e15 else f"{step:g}"
 
 
-def steps_text(steps: Iterable[float], most: int = 20) -> str:
+def steps_text(steps: Iterable[float], most: int = 200) -> str:
     """Write ``step 80`` or ``steps 80, 120``.
 
     >>> steps_text([80]), steps_text([80, 120]), steps_text(range(9), most=2)

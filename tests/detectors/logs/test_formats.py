@@ -108,6 +108,8 @@ class TestHarness:
         [
             "m-7b_step{}.json",
             "m-7b-{}.json",
+            "{}.json",
+            "m-7b/step{}/results.json",
             "checkpoint-{}/results_2026-01-02T03-04-05.123456.json",
             "toy__m__step_{}/results_2026-01-02T03-04-05.json",
         ],
@@ -126,6 +128,7 @@ class TestHarness:
             True,
             False,
         )
+        assert len({curve.run for curve in reading.curves}) == 1
         assert reading.warnings == []
 
     def test_or_from_the_model_that_was_evaluated(self, tmp_path):

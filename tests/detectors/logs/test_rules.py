@@ -298,6 +298,12 @@ class TestTables:
         assert only(reading) == {1: 0.1, 2: 0.25, 3: 0.3}
         assert "line 4" in reading.warnings[0]
 
+    @pytest.mark.parametrize("space", [" ", "   ", "\t", " | ", ";"])
+    def test_other_separators(self, log, space):
+        rows = [("step", "loss", "eval_x"), ("1", "9", ".1"), ("20", "8", ".2")]
+        text = "".join(space.join(row) + "\n" for row in rows)
+        assert only(read_logs(log("a.txt", text))) == {1: 0.1, 20: 0.2}
+
     def test_a_torn_last_line_is_left_out(self, log):
         reading = read_logs(log("a.csv", "step,loss,eval_x\n1,9,.1\n2,8,.2\n3,"))
         assert only(reading) == {1: 0.1, 2: 0.2}
