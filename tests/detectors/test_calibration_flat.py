@@ -90,6 +90,9 @@ def test_a_seed_gives_a_threshold():
     rule = DETECTORS.build("ewma-drawdown")
     again = [flat(rule, 0.05, 8, FlatNoise(sigma=1, runs=2000, seed=s)) for s in (1, 1, 2)]
     assert again[0] == again[1]
+    known = FlatNull(rule, FEW)
+    largest = [known.sample(8, fresh=f).within(8).max(axis=1) for f in (False, True)]
+    assert not np.intersect1d(*largest).any()  # what a threshold comes from does not measure it
     assert again[0].threshold != again[2].threshold
     assert (again[2].seed, again[2].runs) == (2, 2000)
 
@@ -143,6 +146,8 @@ def test_the_noise_level_is_found_out_never_guessed():
     assert "independent Gaussian noise of any size" in told("slope-glr")
     assert "of sd 0.2" in told("slope-glr:sigma=0.2")
     assert "of sd 0.3" in told("slope-glr:sigma=0.2", sigma=0.3)
+    # So little noise that all of it is tolerated: it is the size that matters.
+    assert "of sd 1e-06" in told("page-hinkley", sigma=1e-6)
     assert "AR(1) Gaussian noise of rho 0.3 of sd 0.2" in told("drawdown", sigma=0.2, rho=0.3)
     assert "independent Student t (3 df) noise" in told("slope-glr", noise="t3")
     assert told("mann-kendall", noise="t3").startswith("independent continuous noise")
