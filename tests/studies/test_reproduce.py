@@ -13,7 +13,7 @@ from evalstop.studies.reproduce import NOT_SHOWN, SHOWN
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
     folder = tmp_path_factory.mktemp("reproduce") / "report"
-    assert main(["reproduce", "--smoke", "--jobs", "1", "--out", str(folder)]) == 0
+    assert main(["reproduce", "--smoke", "--jobs", "1", "--no-track", "--out", str(folder)]) == 0
     return folder
 
 
@@ -57,7 +57,7 @@ def test_a_second_run_computes_nothing_and_writes_the_same(out, capsys):
         return cells, (out / "report.html").read_bytes()
 
     before = state()
-    assert main(["reproduce", "--smoke", "--jobs", "1", "--out", str(out)]) == 0
+    assert main(["reproduce", "--smoke", "--jobs", "1", "--no-track", "--out", str(out)]) == 0
     assert state() == before
     told = capsys.readouterr().out
     assert "cannot be met" in told

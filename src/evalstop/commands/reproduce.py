@@ -5,12 +5,17 @@ from pathlib import Path
 
 import typer
 
+from evalstop.commands import tracked
+
+from evalstop.commands.tracked import TRACK, send
+
 
 def reproduce(
     jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
     out: Path = typer.Option(Path("evalstop-out/reproduce"), "--out", help="Folder of the report."),
     seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+    track: bool = TRACK,
 ) -> None:
     """Reproduce EvalStop's tables, or go on where that was interrupted; write the report."""
     from joblib import cpu_count
@@ -42,3 +47,7 @@ def reproduce(
     print(f"seed {seed}")
     for path in found.save(out):
         print(f"wrote: {plain(path)}")
+    if track:
+        send(out)
+    if track:
+        tracked.send(out)
