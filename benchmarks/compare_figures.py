@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evalstop.benchmarks.leaderboard import PAUC_LIMIT, Comparison, Entry, Operated
-from evalstop.benchmarks.plots import FAINT, INK, Look, figure, looks, percent_axis, shorten, svg
+from evalstop.benchmarks.plots import (
+    FAINT,
+    INK,
+    Drawing,
+    Look,
+    figure,
+    looks,
+    percent_axis,
+    shorten,
+    svg,
+)
 from evalstop.benchmarks.roc import area
 from evalstop.detectors.observation import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MOST_RULES = 8  # under a single run: more lanes than this nobody reads
 MOST_RUNS = 12
@@ -42,10 +53,11 @@ def _title(family: Sequence[Entry]) -> str:
     return f"{family[0].spec.partition(':')[0]} ({len(family)} settings)"
 
 
-def roc_svg(comparison: Comparison) -> str:
+def roc_drawing(comparison: Comparison) -> Drawing:
     """Draw recall against false positives: all of it, and where few good runs are stopped."""
     look = _looks(comparison)
-    with figure(9.2, 4.3) as drawn:
+
+    def draw(drawn: "Figure") -> None:
         whole, few = drawn.subplots(1, 2)
         for axes, limit in ((whole, 1.0), (few, 0.2)):
             axes.axvspan(0, PAUC_LIMIT, color="#f2efe6", zorder=0)
@@ -67,13 +79,15 @@ def roc_svg(comparison: Comparison) -> str:
         title = f"mean recall up to {PAUC_LIMIT:.0%}"
         if whole.get_legend_handles_labels()[0]:
             whole.legend(loc="lower right", title=title, title_fontsize=8.5, alignment="left")
-        return svg(drawn, "roc")
+
+    return Drawing(9.2, 4.3, draw)
 
 
-def amoc_svg(comparison: Comparison) -> str:
+def amoc_drawing(comparison: Comparison) -> Drawing:
     """Draw the mean delay against false positives."""
     look = _looks(comparison)
-    with figure(9.2, 3.6) as drawn:
+
+    def draw(drawn: "Figure") -> None:
         axes = drawn.subplots()
         for family in families(comparison):
             curve = family[0].amoc
@@ -82,7 +96,8 @@ def amoc_svg(comparison: Comparison) -> str:
         percent_axis(axes.xaxis, FALSE_STOPS)
         if axes.lines:
             axes.legend(loc="upper right", ncols=2)
-        return svg(drawn, "amoc")
+
+    return Drawing(9.2, 3.6, draw)
 
 
 def rules_drawn(comparison: Comparison) -> list[Operated]:

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 
 from evalstop.benchmarks.compare_figures import (
-    amoc_svg,
+    amoc_drawing,
     disputed_svg,
-    roc_svg,
+    roc_drawing,
     rules_drawn,
 )
 from evalstop.benchmarks.leaderboard import Comparison, Operated, Row
@@ -42,7 +42,7 @@ LABELS = {
 
 
 def write_report(comparison: Comparison, folder: Path, command: str = "") -> list[Path]:
-    """Write the table (CSV, Parquet), the figures (SVG) and a page with both; give their paths.
+    """Write the table (CSV, Parquet), the figures (SVG, PNG) and a page; give their paths.
 
     Equal comparisons give equal bytes.
 
@@ -55,11 +55,13 @@ def write_report(comparison: Comparison, folder: Path, command: str = "") -> lis
     command : str
         How to make the same again, shown at the foot of the page.
     """
-    figures = {"roc": roc_svg(comparison), "amoc": amoc_svg(comparison)}
+    drawings = {"roc": roc_drawing(comparison), "amoc": amoc_drawing(comparison)}
+    figures = {name: drawing.svg(name) for name, drawing in drawings.items()}
     files: dict[str, str | bytes] = {
         "leaderboard.csv": _csv(comparison.rows),
         "leaderboard.parquet": _parquet(comparison.rows),
         **{f"{name}.svg": text for name, text in figures.items()},
+        **{f"{name}.png": drawing.png() for name, drawing in drawings.items()},
         "report.html": _html(comparison, figures, command),
     }
     for name, content in files.items():
@@ -95,7 +97,10 @@ def _html(comparison: Comparison, figures: dict[str, str], command: str = "") ->
     from markupsafe import Markup
 
     natural, matched = natural_lines(comparison), matched_lines(comparison)
-    figures = {**figures, "disputed": disputed_svg(comparison)}
+    texts = {**figures, "disputed": disputed_svg(comparison)}
+    drawn = {
+        name: Markup(inline(text, LABELS[name])) if text else "" for name, text in texts.items()
+    }
     return page(
         "compare.html.j2",
         title=f"Stop rules on {len(comparison.labelled)} labelled curves",
@@ -110,7 +115,9 @@ def _html(comparison: Comparison, figures: dict[str, str], command: str = "") ->
         drawn_at=_drawn_at(comparison),
         seed=comparison.seed,
         command=command,
-        **{n: Markup(inline(text, LABELS[n])) if text else "" for n, text in figures.items()},
+        roc=drawn["roc"],
+        amoc=drawn["amoc"],
+        disputed=drawn["disputed"],
     )
 
 

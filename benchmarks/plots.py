@@ -7,10 +7,10 @@ and Ito, which stay apart for colour-blind eyes; with more lines than colours th
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,6 +98,35 @@ def svg(drawn: "Figure", name: str) -> str:
         drawn.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     text = re.sub(r'(\bid="|href="#|url\(#)', rf"\g<1>{name}-", file.getvalue())
     return text.replace("'DejaVu Sans'", _FONTS)
+
+
+class Drawing(NamedTuple):
+    """A figure: its size in inches, and what draws it. The same drawing gives the same bytes."""
+
+    width: float
+    height: float
+    draw: Callable[["Figure"], None]
+
+    def svg(self, name: str) -> str:
+        """Draw it as SVG, for pages."""
+        with figure(self.width, self.height) as drawn:
+            self.draw(drawn)
+            return svg(drawn, name)
+
+    def pdf(self) -> bytes:
+        """Draw it as PDF, for papers."""
+        return self._bytes("pdf", {"CreationDate": None})
+
+    def png(self) -> bytes:
+        """Draw it as PNG, for whatever shows nothing else."""
+        return self._bytes("png", {"Software": None})
+
+    def _bytes(self, kind: str, metadata: dict[str, None]) -> bytes:
+        file = io.BytesIO()
+        with figure(self.width, self.height) as drawn:
+            self.draw(drawn)
+            drawn.savefig(file, format=kind, dpi=150, metadata=metadata)
+        return file.getvalue()
 
 
 def inline(text: str, label: str) -> str:

@@ -3,22 +3,18 @@
 A named study has its own analysis beside it, made of the same pieces.
 """
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
-from evalstop.benchmarks.plots import figure, svg
+from evalstop.benchmarks.plots import Drawing
 from evalstop.detectors.storage import write_atomically
 from evalstop.studies.results import Results
 from evalstop.studies.study import AT
 from evalstop.studies.summary import leaders, summarize
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 # How scores are called in titles and on axes; others by their own names.
 TITLES = {
@@ -50,28 +46,6 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
 
-class Drawing(NamedTuple):
-    """A figure: its size in inches, and what draws it."""
-
-    width: float
-    height: float
-    draw: Callable[["Figure"], None]
-
-    def svg(self, name: str) -> str:
-        """Draw it as SVG; the same drawing gives the same text."""
-        with figure(self.width, self.height) as drawn:
-            self.draw(drawn)
-            return svg(drawn, name)
-
-    def pdf(self) -> bytes:
-        """Draw it as PDF, ready for a paper; without a date, so that it is the same each time."""
-        file = io.BytesIO()
-        with figure(self.width, self.height) as drawn:
-            self.draw(drawn)
-            drawn.savefig(file, format="pdf", metadata={"CreationDate": None})
-        return file.getvalue()
-
-
 @dataclass(frozen=True)
 class Analysis:
     """What a study says.
@@ -91,14 +65,17 @@ class Analysis:
     figures: dict[str, Drawing] = field(default_factory=dict)
 
     def save(self, folder: Path) -> list[str]:
-        """Write ``findings.txt``, the tables as CSV, the figures as SVG; give the file names."""
-        files = {"findings.txt": "".join(f"{finding}\n" for finding in self.findings)}
+        """Write ``findings.txt``, tables as CSV, figures as SVG and PNG; give the file names."""
+        files: dict[str, str | bytes] = {
+            "findings.txt": "".join(f"{finding}\n" for finding in self.findings)
+        }
         for i, table in enumerate(self.tables, 1):
             rows = pd.DataFrame(table.rows, columns=table.columns)
             files[f"table-{i}.csv"] = rows.to_csv(index=False)
-        files |= {f"{name}.svg": drawing.svg(name) for name, drawing in self.figures.items()}
-        for name, text in files.items():
-            write_atomically(folder / name, text)
+        for name, drawing in self.figures.items():
+            files |= {f"{name}.svg": drawing.svg(name), f"{name}.png": drawing.png()}
+        for name, content in files.items():
+            write_atomically(folder / name, content)
         return list(files)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from evalstop.benchmarks.matched import largest_statistics
 from evalstop.benchmarks.outcomes import outcomes
 from evalstop.benchmarks.population import LabelledRuns
-from evalstop.benchmarks.roc import area, roc
+from evalstop.benchmarks.roc import Roc, area, roc
 from evalstop.benchmarks.scores import Scores, score_outcomes
 from evalstop.detectors import DETECTORS, first_alarm, scan
 from evalstop.detectors.observation import FloatArray
@@ -123,17 +123,22 @@ class Judged:
         largest = largest_statistics(statistics, runs.n_evals, last_counts=counts)
         rlhf = drawn.scored.stoppable
         curve = roc(largest[rlhf], drawn.scored.hacking[rlhf])
-        tpr = np.full(len(PERMILLES), np.nan)
-        if not curve.degenerate:
-            tpr = np.interp(np.array(PERMILLES) / 1000, curve.fpr, curve.tpr)
         return (
             scores._asdict()
             | {"threshold_value": threshold, "auc": area(curve), "pauc_05": area(curve, 0.05)}
-            | dict(zip(ROC_SCORES, tpr.tolist(), strict=True))
+            | roc_scores(curve)
         )
 
 
 ROC_SCORES = tuple(f"tpr_at_fpr_{permille:03d}" for permille in PERMILLES)
+
+
+def roc_scores(curve: Roc) -> dict[str, float]:
+    """Give the ROC at a few false-positive rates, as scores; NaN if there is none."""
+    tpr = np.full(len(PERMILLES), np.nan)
+    if not curve.degenerate:
+        tpr = np.interp(np.array(PERMILLES) / 1000, curve.fpr, curve.tpr)
+    return dict(zip(ROC_SCORES, tpr.tolist(), strict=True))
 
 
 DETECTION = Kind(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from evalstop.benchmarks.plots import COLOURS, FAINT, INK, looks, shorten
-from evalstop.studies.analysis import TITLES, Drawing, with_contender, x_axis
+from evalstop.benchmarks.plots import COLOURS, FAINT, INK, Drawing, looks, shorten
+from evalstop.studies.analysis import TITLES, with_contender, x_axis
 from evalstop.studies.results import Results
 from evalstop.studies.summary import summarize
 

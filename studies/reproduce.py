@@ -12,9 +12,9 @@ import pandas as pd
 from markupsafe import Markup
 
 from evalstop.benchmarks.pages import page
-from evalstop.benchmarks.plots import inline
+from evalstop.benchmarks.plots import Drawing, inline
 from evalstop.detectors.storage import write_atomically
-from evalstop.studies.analysis import Analysis, Drawing
+from evalstop.studies.analysis import Analysis
 from evalstop.studies.claims import CLAIMS, Checked, check
 from evalstop.studies.named import NAMED
 from evalstop.studies.results import Results, run_study

@@ -125,11 +125,17 @@ class TestCompare:
             assert word in out
         assert "note: seed 0" in err
         assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+            "amoc.png",
             "amoc.svg",
+            "findings.txt",
             "leaderboard.csv",
             "leaderboard.parquet",
             "report.html",
+            "results.csv",
+            "results.parquet",
+            "roc.png",
             "roc.svg",
+            "study.json",
         ]
         page = (tmp_path / "out" / "report.html").read_text()
         assert f"evalstop compare {EXAMPLE} --labels label" in page

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalstop.benchmarks.plots import INK, looks, percent_axis
+from evalstop.benchmarks.plots import INK, Drawing, looks, percent_axis
 from evalstop.detectors import DETECTORS
 from evalstop.detectors.calibration import FlatNoise, best_null
 from evalstop.detectors.calibration.flat_noise import DEFAULT
 from evalstop.detectors.rules import is_discrete, is_monotone
 from evalstop.detectors.settings import spec_of
 from evalstop.simulator.worlds import build_world
-from evalstop.studies.analysis import Analysis, Drawing, Table
+from evalstop.studies.analysis import Analysis, Table
 from evalstop.studies.results import Results
 from evalstop.studies.study import AT, Study
 from evalstop.studies.thresholds import THRESHOLDS

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from evalstop.studies.tracking.cards import Card, best_first, cell_cards, top_cards
 from evalstop.studies.tracking.folder import ResultsFolder, read_folder
 from evalstop.studies.tracking.store import artifact_folder, client, tracking_uri
-from evalstop.studies.tracking.views import CHARTS, LEADERBOARD, leaderboard_view
+from evalstop.studies.tracking.views import CHARTS, LEADERBOARD, colour, leaderboard_view
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 # Tags that we find things by: results (of an experiment), what a run is, and of which key.
 RESULTS, KIND, KEY = "evalstop.results", "evalstop.kind", "evalstop.key"
+COLOUR = "mlflow.runColor"
 NOTE, PARENT, FINISHED = "mlflow.note.content", "mlflow.parentRunId", "FINISHED"
 LONGEST_NOTE = 5000
 MOST_VALUES = 1000  # that MLflow takes in one call
@@ -68,8 +69,9 @@ def _send(told: ResultsFolder, to: "MlflowClient", advance: Callable[[int, int],
     # MLflow lists what was started last first: the order of the study, above all cells.
     start = int((told.path / "study.json").stat().st_mtime * 1000)
     parents: dict[str, str] = {}
-    for card, at in zip(tops, range(start + len(tops), start, -1), strict=True):
-        parents[card.key] = runs.begin(card, at, {KIND: "detector"})
+    for i, card in enumerate(tops):
+        at = start + len(tops) - i
+        parents[card.key] = runs.begin(card, at, {KIND: "detector", COLOUR: colour(i)})
         if not runs.is_done(card.key):
             for file in told.artifacts():
                 to.log_artifact(parents[card.key], str(file))

@@ -1,8 +1,10 @@
-"""Where MLflow's page is to be opened, and a view that it offers under *Views*."""
+"""How MLflow's pages look: where to open them, a view that they offer, the colours of lines."""
 
 import json
 import time
 from collections.abc import Sequence
+
+from evalstop.benchmarks.plots import COLOURS
 
 # Metrics of all top-level runs, overlaid.
 CHARTS = "/#/experiments/{}/runs?workflowType=machine_learning&compareRunsMode=CHART"
@@ -51,3 +53,15 @@ def leaderboard_view(
         "state": json.dumps(state),
     }
     return json.dumps(state | named)
+
+
+def colour(i: int) -> str:
+    """Give the colour of the i-th contender, that of our figures; paler when all are used up.
+
+    >>> colour(0), colour(8)
+    ('#0072b2', '#80b8d8')
+    """
+    paler = 1 - 0.5 ** (i // len(COLOURS))
+    digits = COLOURS[i % len(COLOURS)].removeprefix("#")
+    channels = (int(digits[j : j + 2], 16) for j in (0, 2, 4))
+    return "#" + "".join(f"{round(c + (255 - c) * paler):02x}" for c in channels)

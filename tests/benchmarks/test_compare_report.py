@@ -35,7 +35,8 @@ def folder(tmp_path_factory):
 
 
 def test_the_files_that_were_promised(folder):
-    names = {"leaderboard.csv", "leaderboard.parquet", "roc.svg", "amoc.svg", "report.html"}
+    figures = {f"{name}.{kind}" for name in ("roc", "amoc") for kind in ("svg", "png")}
+    names = {"leaderboard.csv", "leaderboard.parquet", "report.html"} | figures
     assert {path.name for path in folder.iterdir()} == names
 
 

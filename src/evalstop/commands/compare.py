@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evalstop import console
+from evalstop.commands import tracked
 from evalstop.commands.again import again
 from evalstop.commands.curves import (
     CURVES,
@@ -51,7 +52,10 @@ def compare(
     step_every: float | None = STEP_EVERY,
     seed: int = typer.Option(0, help="Seed of the bootstrap."),
     out: Path | None = typer.Option(
-        None, help="Folder for leaderboard.csv and .parquet, roc.svg, amoc.svg, report.html."
+        None, help="Folder for the leaderboard as .csv and .parquet, figures, report.html."
+    ),
+    track: bool = typer.Option(
+        False, "--track", help="Send them to MLflow; --out is then evalstop-out/compare."
     ),
 ) -> None:
     """Compare stop rules on labelled curves, at their own thresholds and at one false-alarm rate.
@@ -73,18 +77,24 @@ def compare(
     )
     with console.progress() as bar:
 
-        def track(listed: "list[Detector]") -> "Iterable[Detector]":
+        def counted(listed: "list[Detector]") -> "Iterable[Detector]":
             return bar.track(listed, description="detectors")
 
-        found = compare_rules(labelled, rules, fpr=fpr, seed=seed, track=track)
+        found = compare_rules(labelled, rules, fpr=fpr, seed=seed, track=counted)
     console.notes([*found.notes, f"seed {seed}"])
     console.warnings(found.warnings)
     _show(found)
+    if track and out is None:
+        out = Path("evalstop-out") / "compare"
     if out is not None:
         from evalstop.benchmarks.compare_report import write_report
+        from evalstop.studies.compared import write_compared
 
-        for path in write_report(found, out, again(context, "out")):
+        for path in write_report(found, out, again(context, "out", "track")):
             console.say("wrote", path)
+        write_compared(found, out)
+        if track:
+            tracked.send(out)
 
 
 def _labels(evals: "EvalRuns", labels: str) -> "Labels":

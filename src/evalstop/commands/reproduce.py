@@ -5,8 +5,6 @@ from pathlib import Path
 
 import typer
 
-from evalstop.commands import tracked
-
 from evalstop.commands.tracked import TRACK, send
 
 
@@ -49,5 +47,3 @@ def reproduce(
         print(f"wrote: {plain(path)}")
     if track:
         send(out)
-    if track:
-        tracked.send(out)
