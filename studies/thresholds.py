@@ -185,6 +185,7 @@ class Calibrated(Threshold):
     fpr: float = setting(0.05, low=1e-6, high=1 - 1e-6, doc="false stops per run")
     sigma: float | None = setting(None, low=1e-200, unit="score", doc="noise of one eval")
     estimated: bool = setting(False, doc="take the threshold for a known sigma")
+    runs: int = setting(20_000, low=1000, doc="flat runs that are simulated")
 
     def fits(self, detector: Detector) -> bool:
         """Only some rules estimate the noise."""
@@ -196,21 +197,21 @@ class Calibrated(Threshold):
         if self.estimated:
             texts = {field: write(value) for field, value in settings_of(detector).items()}
             detector = build(type(detector), texts | {"sigma": write(self.sigma)})
-        rule = cast("Hashable", detector)
-        return _calibrated(rule, self.sigma, self.fpr, calibration.horizon)
+        noise = FlatNoise(sigma=self.sigma, runs=self.runs)
+        return _calibrated(cast("Hashable", detector), noise, self.fpr, calibration.horizon)
 
 
 # A detector is a frozen config, hence hashable, though its type does not say so.
 @lru_cache(maxsize=4096)
-def _calibrated(detector: Hashable, sigma: float | None, fpr: float, horizon: int) -> float:
-    threshold = _null(detector, sigma, horizon).calibrate(fpr, horizon).threshold
+def _calibrated(detector: Hashable, noise: FlatNoise, fpr: float, horizon: int) -> float:
+    threshold = _null(detector, noise, horizon).calibrate(fpr, horizon).threshold
     assert isinstance(threshold, float | int)
     return threshold
 
 
 @lru_cache(maxsize=1)  # contenders come one after the other, and what is kept is large
-def _null(detector: Hashable, sigma: float | None, horizon: int) -> Null:
-    return best_null(cast("Detector", detector), FlatNoise(sigma=sigma))
+def _null(detector: Hashable, noise: FlatNoise, horizon: int) -> Null:
+    return best_null(cast("Detector", detector), noise)
 
 
 THRESHOLDS: Catalogue[Threshold] = Catalogue(

@@ -16,14 +16,13 @@ import numpy as np
 from evalstop.benchmarks.plots import INK, Drawing, looks, percent_axis
 from evalstop.detectors import DETECTORS
 from evalstop.detectors.calibration import FlatNoise, best_null
-from evalstop.detectors.calibration.flat_noise import DEFAULT
 from evalstop.detectors.rules import is_discrete, is_monotone
 from evalstop.detectors.settings import spec_of
 from evalstop.simulator.worlds import build_world
 from evalstop.studies.analysis import Analysis, Table
 from evalstop.studies.results import Results
 from evalstop.studies.study import AT, Study
-from evalstop.studies.thresholds import THRESHOLDS
+from evalstop.studies.thresholds import THRESHOLDS, Calibrated
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -122,7 +121,7 @@ class Rates:
 
     def error(self, rate: float) -> float:
         """Give the standard error of a rate, that of its threshold included."""
-        return float(np.sqrt(rate * (1 - rate) * (1 / self.n_runs + 1 / DEFAULT.runs)))
+        return float(np.sqrt(rate * (1 - rate) * (1 / self.n_runs + 1 / Calibrated().runs)))
 
 
 def analyse(results: Results) -> Analysis:
