@@ -90,8 +90,14 @@ def describe(config: object) -> dict[str, Any]:
         told["source"] = source
     for field in fields(config) if is_dataclass(config) else ():
         value = getattr(config, field.name)
-        told[field.name] = describe(value) if is_dataclass(value) else write(value)
+        told[field.name] = _tell(value)
     return told
+
+
+def _tell(value: object) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, tuple) and any(map(is_dataclass, value)):
+        return [_tell(part) for part in value]
+    return describe(value) if is_dataclass(value) else write(value)
 
 
 @cache

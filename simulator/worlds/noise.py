@@ -46,3 +46,25 @@ def draw_noise(
     if spikes:
         noise *= np.where(rng.random(shape) < spikes, SPIKE, 1.0)
     return noise
+
+
+def log_density(noise: FloatArray, *, spikes: float = 0.0, tail: float = np.inf) -> FloatArray:
+    """Give the logarithm of the density of independent noise, up to a constant.
+
+    Parameters
+    ----------
+    noise : array
+        Values in units of the standard deviation.
+    spikes, tail : float
+        As in `draw_noise`.
+    """
+    if np.isinf(tail):
+        usual = -0.5 * np.square(noise)
+    else:
+        usual = -(tail + 1) / 2 * np.log1p(np.square(noise) / (tail - 2))
+    if not spikes:
+        return usual
+    spike = log_density(noise / SPIKE, tail=tail)
+    # log(a + b) by hand: usual is at most this much above spike, so that nothing can overflow.
+    mixed: FloatArray = spike + np.log(spikes / SPIKE + (1 - spikes) * np.exp(usual - spike))
+    return mixed

@@ -27,6 +27,25 @@ class Shapes(NamedTuple):
     peak: FloatArray
 
 
+class Templates(NamedTuple):
+    """Runs as they are without noise, and the law of their noise: what only a world knows.
+
+    Parameters
+    ----------
+    true : array (n_runs, n_evals)
+        Scores without noise.
+    peak : array (n_runs,)
+        Progress of the true peak of hacking runs.
+    sd, rho : array (n_runs,)
+        Standard deviation and AR(1) correlation of the noise of each run.
+    """
+
+    true: FloatArray
+    peak: FloatArray
+    sd: FloatArray
+    rho: FloatArray
+
+
 def between(rng: np.random.Generator, bounds: tuple[float, ...], n_runs: int) -> FloatArray:
     """Draw one number per run, uniform between two bounds, as a column; one bound = a constant."""
     return rng.uniform(bounds[0], bounds[-1], (n_runs, 1))
@@ -154,11 +173,24 @@ class World(ABC):
         for kind, law in CONVERGING.items():
             rows = kinds == kind
             shape[rows] = law(rng, progress[rows])
-        gain = between(rng, self.amplitude, n_runs)
-        true = (1 - gain) * rng.random((n_runs, 1)) + gain * shape
+        gain, true = self._scaled(rng, shape)
         rho = between(rng, self.rho, n_runs)[:, 0] if any(self.rho) else 0.0
         noise = draw_noise(rng, shape.shape, rho=rho, spikes=self.spikes, tail=self.tail)
         return true, noise * self.noise_sd(rng, shape, gain), peak
+
+    def _scaled(self, rng: np.random.Generator, shape: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Draw what each run gains and where it begins; give the gains and the true scores."""
+        gain = between(rng, self.amplitude, len(shape))
+        return gain, (1 - gain) * rng.random((len(shape), 1)) + gain * shape
+
+    def templates(
+        self, rng: np.random.Generator, progress: FloatArray, hacking: BoolArray
+    ) -> Templates:
+        """Draw RLHF runs without their noise (see `shapes` for the arguments)."""
+        shape, peak = self.shapes(rng, progress, hacking)
+        gain, true = self._scaled(rng, shape)
+        sd = np.broadcast_to(self.noise_sd(rng, shape, gain), (len(shape), 1))[:, 0]
+        return Templates(true, peak, sd, between(rng, self.rho, len(shape))[:, 0])
 
     def population(self, rng: np.random.Generator, n_runs: int) -> Population:
         """Draw RLHF runs, each hacking with the world's share."""
