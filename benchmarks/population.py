@@ -4,7 +4,7 @@ Detectors never see `LabelledRuns`: they see `evalstop.detectors.Runs`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +102,12 @@ class LabelledRuns:
 
     def __len__(self) -> int:
         return len(self.observed)
+
+    def take(self, rows: IntArray) -> "LabelledRuns":
+        """Give some of the runs."""
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "estimated"}
+        taken = {name: values[rows] for name, values in columns.items()}
+        return LabelledRuns(**taken, estimated=self.estimated)
 
     @property
     def hacking(self) -> BoolArray:

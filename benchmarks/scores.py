@@ -101,13 +101,29 @@ def score_intervals(  # noqa: PLR0913 - the data and how the bootstrap runs
         Rules scored with one seed are resampled alike, so that their differences are paired.
     """
     draws = resample(int(groups.max(initial=0)) + 1, n_resamples, seed)
-    sums = {name: draws @ part for name, part in _sums(population, judged, groups).items()}
-    scores = _scores(sums, longest_follow_up(population))
+    scores = resampled_scores(population, judged, groups, draws)
     ends = {name: percentiles(values, level) for name, values in scores.items()}
     return (
         Scores(**{name: low for name, (low, _) in ends.items()}),
         Scores(**{name: high for name, (_, high) in ends.items()}),
     )
+
+
+def resampled_scores(
+    population: LabelledRuns, judged: Outcomes, groups: IntArray, draws: FloatArray
+) -> dict[str, FloatArray]:
+    """Give every score for each resample, ``(n_resamples,)``.
+
+    Parameters
+    ----------
+    groups : int array (n,)
+        Runs of one group (0, 1, ...) are drawn together.
+    draws : array (n_resamples, n_groups)
+        How often each group was drawn (`evalstop.benchmarks.intervals.resample`); a row of ones
+        gives the scores themselves.
+    """
+    sums = {name: draws @ part for name, part in _sums(population, judged, groups).items()}
+    return _scores(sums, longest_follow_up(population))
 
 
 def longest_follow_up(population: LabelledRuns) -> int:

@@ -11,12 +11,12 @@ from typing import ClassVar
 import numpy as np
 
 from evalstop.benchmarks.matched import largest_statistics
-from evalstop.benchmarks.outcomes import outcomes
+from evalstop.benchmarks.outcomes import Outcomes, outcomes
 from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.roc import Roc, area, roc
 from evalstop.benchmarks.scores import Scores, score_outcomes
 from evalstop.detectors import DETECTORS, first_alarm, scan
-from evalstop.detectors.observation import FloatArray
+from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import check_settings, setting, spec_of
 from evalstop.detectors.zoo.k_decline import KDecline
@@ -109,18 +109,24 @@ class Judged:
     detector: Detector
     threshold: Threshold
 
+    def alarms(self, drawn: Drawn, threshold: float) -> IntArray:
+        """Give the first alarm of each run, -1 = none."""
+        alarms = first_alarm(drawn.statistics(self.detector), threshold)
+        if self.threshold.last:
+            return alarms
+        return np.where(alarms == drawn.population.runs.n_evals - 1, -1, alarms)
+
+    def outcomes(self, drawn: Drawn, threshold: float) -> Outcomes:
+        """Judge its alarms."""
+        k_back = self.detector.k if isinstance(self.detector, KDecline) else None
+        return outcomes(drawn.scored, self.alarms(drawn, threshold), k_back)
+
     def measure(self, drawn: Drawn) -> Mapping[str, float]:
         """Score its alarms, and its statistic at every other threshold."""
-        runs, counts = drawn.population.runs, self.threshold.last
         threshold = self.threshold.value(self.detector, drawn)
-        statistics = drawn.statistics(self.detector)
-        alarms = first_alarm(statistics, threshold)
-        if not counts:
-            alarms = np.where(alarms == runs.n_evals - 1, -1, alarms)
-        k_back = self.detector.k if isinstance(self.detector, KDecline) else None
-        scores = score_outcomes(drawn.scored, outcomes(drawn.scored, alarms, k_back))
-
-        largest = largest_statistics(statistics, runs.n_evals, last_counts=counts)
+        scores = score_outcomes(drawn.scored, self.outcomes(drawn, threshold))
+        statistics, n_evals = drawn.statistics(self.detector), drawn.population.runs.n_evals
+        largest = largest_statistics(statistics, n_evals, last_counts=self.threshold.last)
         rlhf = drawn.scored.stoppable
         curve = roc(largest[rlhf], drawn.scored.hacking[rlhf])
         return (
