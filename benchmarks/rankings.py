@@ -5,8 +5,11 @@ eighteen cells of other shapes, each with its own threshold. Every threshold is 
 of their own, to at most 1.5 % false alarms (in R1 over all jobs that are not hacking, of which only
 healthy RLHF runs may be stopped, in R2 in the worst world); an alarm at the last eval does not
 count. The rank is by what stops save, on fresh runs; false alarms are counted on fresh runs too.
+
+``python -m evalstop.benchmarks.rankings SPEC...`` prints the table.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,13 +20,13 @@ from evalstop.benchmarks.matched import largest_statistics, matched_threshold
 from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.ranking_worlds import GAO_FAMILY, OTHER_SHAPES, PAPER
 from evalstop.benchmarks.scores import score
-from evalstop.detectors.observation import FloatArray
+from evalstop.detectors import DETECTORS
+from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.scan import first_alarm, scan
 from evalstop.simulator.worlds.world import World
 
 FPR = 0.015
-RUNS = 1500
 SEEDS = (10, 11, 12, 13, 14)
 # Of the paper's jobs 52 % are not hacking, 32 % are healthy RLHF: only the latter can be stopped.
 PAPER_HEALTHY_FPR = FPR * 0.52 / 0.32
@@ -45,6 +48,8 @@ class Ranking:
         The highest threshold of any cell holds in all of them.
     by : str
         Score that ranks.
+    runs : int
+        Hacking runs of a cell.
     """
 
     name: str
@@ -53,9 +58,10 @@ class Ranking:
     fpr: float = FPR
     one_threshold: bool = False
     by: str = "saved"
+    runs: int = 1500
 
 
-R1 = Ranking("R1", "the paper's world", PAPER, PAPER_HEALTHY_FPR, by="saved_any")
+R1 = Ranking("R1", "the paper's world", PAPER, PAPER_HEALTHY_FPR, by="saved_any", runs=8000)
 R2 = Ranking("R2", "Gao's family, one threshold", GAO_FAMILY, one_threshold=True)
 R3 = Ranking("R3", "other shapes", OTHER_SHAPES)
 RANKINGS = (R1, R2, R3)
@@ -78,7 +84,7 @@ class Cell(NamedTuple):
     regret: float
 
 
-def rank(detector: Detector, ranking: Ranking, seed: int, runs: int = RUNS) -> list[Cell]:
+def rank(detector: Detector, ranking: Ranking, seed: int, runs: int | None = None) -> list[Cell]:
     """Judge a rule on all cells of a ranking.
 
     Parameters
@@ -86,9 +92,10 @@ def rank(detector: Detector, ranking: Ranking, seed: int, runs: int = RUNS) -> l
     seed : int
         Seed of all runs: rules judged with one seed see the same runs.
     runs : int
-        Hacking runs of a cell; as many healthy ones are judged and four times as many set the
-        threshold.
+        Hacking runs of a cell, by default those of the ranking; as many healthy ones are judged,
+        and four times as many set the threshold.
     """
+    runs = runs or ranking.runs
     judged, thresholds = [], []
     for number, worlds in enumerate(ranking.cells.values()):
         seeds = np.random.SeedSequence([seed, int(ranking.name[1:]), number]).spawn(3)
@@ -150,7 +157,7 @@ def _scanned(
     return population, statistics
 
 
-def _alarms(population: LabelledRuns, statistics: FloatArray, threshold: float) -> FloatArray:
+def _alarms(population: LabelledRuns, statistics: FloatArray, threshold: float) -> IntArray:
     """Give the first alarms; one at the last eval counts as none."""
     alarms = first_alarm(statistics, threshold)
     return np.where(alarms == population.n_evals - 1, -1, alarms)
@@ -160,3 +167,33 @@ def mean_by_seed(cells: list[Cell], field: str = "score") -> FloatArray:
     """Give the mean over cells for each seed, in the order of the seeds ``(n_seeds,)``."""
     seeds = sorted({c.seed for c in cells})
     return np.array([np.mean([getattr(c, field) for c in cells if c.seed == s]) for s in seeds])
+
+
+def mean_and_half(values: FloatArray) -> tuple[float, float]:
+    """Give the mean over seeds and half of its 95 % interval (Student's t)."""
+    from scipy.stats import t
+
+    n = len(values)
+    half = t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    return float(values.mean()), float(half)
+
+
+def main(*specs: str) -> None:
+    """Print one line for each rule and ranking."""
+    for spec in specs:
+        for ranking in RANKINGS:
+            detector = DETECTORS.build(spec, allow_path=True)
+            cells = [cell for seed in SEEDS for cell in rank(detector, ranking, seed)]
+            mean, half = mean_and_half(mean_by_seed(cells))
+            others = ("recall", "fpr", "premature", "regret")
+            told = " ".join(f"{f} {mean_by_seed(cells, f).mean():.3f}" for f in others)
+            by_cell = [np.mean([c.fpr for c in cells if c.cell == name]) for name in ranking.cells]
+            print(
+                f"{spec} {ranking.name}: {mean:.3f} +- {half:.3f} {told} worst {max(by_cell):.4f}",
+                [f"{v:.4f}" for v in mean_by_seed(cells)],
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

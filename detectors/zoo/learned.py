@@ -1,6 +1,6 @@
 """Learned: a small network's log-odds that the true peak has passed.
 
-The statistic is the output of a network that reads causal features of the scores so far (see
+The statistic, log-odds but for a constant, is the output of a network that reads causal features of the scores so far (see
 `evalstop.detectors.features`). It was trained on millions of evals of made-up runs of thousands of
 random worlds to tell runs past their peak from all others *of the same world*; the script is
 ``evalstop.studies.learning``, its weights are the numbers in ``learned.json``.
@@ -15,7 +15,7 @@ and nobody can say in a sentence why it stopped a run.
 
 >>> from evalstop.detectors import Runs, first_alarm, scan
 >>> runs = Runs.of([[0.3, 0.5, 0.6, 0.5, 0.4, 0.3], [0.3, 0.5, 0.55, 0.6, 0.63, 0.65]])
->>> first_alarm(scan(Learned(), runs), threshold=1)
+>>> first_alarm(scan(Learned(), runs), threshold=0)
 array([ 5, -1])
 """
 

@@ -40,12 +40,14 @@ def features_over_time(score: FloatArray) -> NDArray[np.float16]:
     return np.stack(told)
 
 
-def draw_examples(seed: int, n_worlds: int, runs: int, *, gao: float) -> Examples:
-    """Draw `runs` runs from each of `n_worlds` random worlds (`gao`: see `random_world`)."""
+def draw_examples(
+    seed: int, n_worlds: int, runs: int, *, gao: float, flat: float = 0.0
+) -> Examples:
+    """Draw `runs` runs from each of so many random worlds (`gao`, `flat`: see `random_world`)."""
     parts = []
     for number in range(n_worlds):
         rng = np.random.default_rng([seed, number])
-        world = random_world(rng, gao=gao)
+        world = random_world(rng, gao=gao, flat=flat)
         curves = world.draw(rng, runs)
         read = features_over_time(curves.score)[1:]
         progress = np.arange(2, world.n_evals + 1)[:, None] / world.n_evals

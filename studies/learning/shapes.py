@@ -152,8 +152,16 @@ class RandomWorld:
         return z * (1 - np.log(z)), peak
 
 
-def random_world(rng: np.random.Generator, *, gao: float) -> RandomWorld:
-    """Draw a world; a share `gao` of the worlds follows Gao's law, half of these in part only."""
+def random_world(rng: np.random.Generator, *, gao: float, flat: float = 0.0) -> RandomWorld:
+    """Draw a world.
+
+    Parameters
+    ----------
+    gao : float
+        Share of runs by Gao's law, in [0, .75]: some worlds follow it, some in half of their runs.
+    flat : float
+        Share of the worlds in which some or all healthy runs never move, in [0, 1].
+    """
     small = rng.random() < 0.3  # metrics that move little, with noise as in real runs
     sigma = (0.02, 1.0) if small else (0.008, 0.15)
     noise = rng.choice(4, p=(0.6, 0.15, 0.15, 0.1))
@@ -175,7 +183,7 @@ def random_world(rng: np.random.Generator, *, gao: float) -> RandomWorld:
         peak=peak,
         lost=_part(rng, 0.04, 0.8),
         from_start=float(rng.choice((0, 0.1, 0.5, 1), p=(0.6, 0.2, 0.15, 0.05))),
-        flat=float(rng.choice((0, 0.2, 0.6, 1), p=(0.6, 0.15, 0.15, 0.1))),
+        flat=float(rng.choice((0.2, 0.6, 1), p=(0.4, 0.4, 0.2))) * (rng.random() < flat),
         plateau=float(rng.choice((0, 0.3, 1), p=(0.4, 0.3, 0.3))),
         dip=float(rng.choice((0, 0.2, 1), p=(0.6, 0.2, 0.2))),
         second=float(rng.choice((0, 0.3), p=(0.8, 0.2))),

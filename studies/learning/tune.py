@@ -56,17 +56,19 @@ class Saved(NamedTuple):
         return self.singles + self.own / 2 + self.shared + self.flat
 
 
-def worlds(seed: int) -> list[list[RandomWorld]]:
+def worlds(seed: int, *, flat: float = 0.0) -> list[list[RandomWorld]]:
     """Draw single worlds (lists of one) and families that differ in noise, shape and length."""
-    singles = [random_world(np.random.default_rng([seed, i]), gao=0.3) for i in range(SINGLES)]
+    singles = [
+        random_world(np.random.default_rng([seed, i]), gao=0.3, flat=flat) for i in range(SINGLES)
+    ]
     singles = [
         replace(w, n_evals=min(w.n_evals, LONGEST), from_start=min(w.from_start, 0.1))
         for w in singles
     ]
-    return [*([w] for w in singles), *(family(seed, i) for i in range(FAMILIES))]
+    return [*([w] for w in singles), *(family(seed, i, flat=flat > 0) for i in range(FAMILIES))]
 
 
-def family(seed: int, number: int) -> list[RandomWorld]:
+def family(seed: int, number: int, *, flat: bool) -> list[RandomWorld]:
     """Draw a world and variants of it; every other family follows Gao's law."""
     rng = np.random.default_rng([seed, 1000, number])
     first = rng.uniform(0.15, 0.4)
@@ -92,7 +94,7 @@ def family(seed: int, number: int) -> list[RandomWorld]:
     return [
         *(replace(base, sigma=(s, s)) for s in (0.01, 0.03, 0.06, 0.12)),
         replace(base, plateau=1.0, knee=(0.2, 0.8)),
-        replace(base, gao=0.0, flat=0.5),
+        *([replace(base, gao=0.0, flat=0.5)] if flat else []),
         replace(base, rho=(0.4, 0.4)),
         replace(base, gao=0.0, dip=1.0, depth=(0.05, 0.15)),
         replace(base, peak=(0.6, 0.85)),
