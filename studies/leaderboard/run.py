@@ -36,6 +36,7 @@ DETECTOR_SPECS = (
     *("gao-fit", "fused", "e-process", "e-detector", "kalman-trend", "ruptures", "proxy-gap"),
     *("learned", "learned:scale=unit", "loss-plateau", "fixed-progress"),
 )
+ALL = "all"
 COST_RUNS, COST_EVALS = 1000, 20
 
 
@@ -91,30 +92,36 @@ class Leaderboard:
 
 
 def enter(
-    worlds: Iterable[str] | None,
-    detectors: Iterable[str] | None,
+    worlds: Iterable[str],
+    detectors: Iterable[str],
     horizons: Sequence[int],
     fprs: Sequence[float],
 ) -> Entries:
-    """Make the entries of specs typed by a user; ``None`` = all there are.
+    """Make the entries of specs typed by a user; ``all`` stands for all there are.
 
     Raises
     ------
     UserError
         If a name, a setting or a number is wrong.
     """
-    if worlds is None:
-        worlds = [*(spec_of(world()) for world in WORLDS), *RANKED]
-    specs = DETECTOR_SPECS if detectors is None else detectors
-    rules = {spec_of(r): r for r in (DETECTORS.build(s, allow_path=True) for s in specs)}
+    everywhere = [*(spec_of(world()) for world in WORLDS), *RANKED]
+    everybody = [*DETECTOR_SPECS, *DETECTORS.outsiders()]
+    built = (DETECTORS.build(spec, allow_path=True) for spec in _all(detectors, everybody))
+    rules = {spec_of(rule): rule for rule in built}
     for name in REFERENCE_NAMES:
         rules.pop(name, None)
     if not rules:
         raise UserError("detectors: there is none to compare, name one or more")
-    boards = make_boards(worlds, horizons, fprs)
+    boards = make_boards(_all(worlds, everywhere), horizons, fprs)
     if not boards:
         raise UserError("worlds: there is none to compare on, name one or more")
     return Entries(boards, list(rules.values()))
+
+
+def _all(specs: Iterable[str], members: Sequence[str]) -> list[str]:
+    """Put all members where ``all`` stands; what is named twice counts once."""
+    named = (members if spec == ALL else [spec] for spec in specs)
+    return list(dict.fromkeys(spec for group in named for spec in group))
 
 
 def compete(

@@ -3,6 +3,7 @@
 from evalstop.commands.calibrate import calibrate
 from evalstop.commands.compare import compare
 from evalstop.commands.detectors import detectors
+from evalstop.commands.leaderboard import leaderboard
 from evalstop.commands.presets import presets
 from evalstop.commands.read import read
 from evalstop.commands.reproduce import reproduce
@@ -26,6 +27,7 @@ COMMANDS = (
     presets,
     study,
     reproduce,
+    leaderboard,
     track,
     ui,
 )

@@ -1,0 +1,81 @@
+"""``evalstop leaderboard``: every stop rule on every world at the same price in false alarms."""
+
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+
+from evalstop import console
+from evalstop.commands.again import again
+from evalstop.commands.tracked import TRACK, send
+from evalstop.errors import UserError
+
+T = TypeVar("T", int, float)
+
+
+def leaderboard(
+    context: typer.Context,
+    worlds: str = typer.Option(
+        "all", help="Comma list of NAME[:field=value,...] and the rankings R1, R2, R3."
+    ),
+    detectors: str = typer.Option(
+        "all", help="Comma list of NAME[:field=value,...]; all,path.py:Class adds one to all."
+    ),
+    fpr: str = typer.Option(".01,.015,.05", help="Budgets of false alarms per healthy run."),
+    horizons: str = typer.Option("8,20", help="Evals of a run; a board for each."),
+    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
+    out: Path = typer.Option(Path("evalstop-out/leaderboard"), help="Folder of the report."),
+    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+    json: bool = typer.Option(False, "--json", help="Print the standings as JSON."),
+    track: bool = TRACK,
+) -> None:
+    """Rank stop rules over worlds, or go on where that was interrupted; write the report."""
+    from joblib import cpu_count
+
+    from evalstop.detectors.settings import split_specs
+    from evalstop.studies.leaderboard.report import Report
+    from evalstop.studies.leaderboard.run import compete, enter
+
+    entries = enter(
+        split_specs(worlds),
+        split_specs(detectors),
+        _numbers(horizons, "--horizons", int),
+        _numbers(fpr, "--fpr", float),
+    )
+    with console.progress() as bar:
+        task = bar.add_task("leaderboard", total=None)
+        found = compete(
+            entries.smaller() if smoke else entries,
+            out,
+            seed=seed,
+            jobs=jobs or cpu_count(),
+            advance=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    report = Report(found)
+    files = report.save(out, again(context, "out", "json", "jobs"))
+    if json:
+        console.print_json(report.standings.to_dict("records"))
+    else:
+        for table in report.console_tables():
+            console.table(table.title, table.columns, table.rows, dense=True)
+        for finding in report.findings():
+            print("-", console.plain(finding))
+        repeated = f"{found.entries.seeds} repetitions of {found.entries.runs} runs in each world"
+        print(f"seed {seed}, {repeated}; ± is half of a 95 % interval over them")
+    for path in files:
+        if path.suffix in (".html", ".csv"):
+            console.say("wrote", path)
+    if track:
+        send(out)
+
+
+def _numbers(text: str, option: str, kind: type[T]) -> list[T]:
+    """Read numbers between commas."""
+    try:
+        read = [kind(piece) for piece in text.split(",") if piece.strip()]
+    except ValueError:
+        read = []
+    if not read:
+        raise UserError(f"{option}: must be numbers between commas, got {text!r}")
+    return read
