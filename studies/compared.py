@@ -14,7 +14,7 @@ from evalstop.studies.detection import roc_scores
 from evalstop.studies.results import write_results
 
 SHOWN = ("saved_est", "recall", "precision", "fpr", "premature_est", "regret_est")
-WORDS = ("detector", "settings", "rule")  # columns of the leaderboard that are no scores
+LABELS = ("detector", "settings", "rule", "threshold")  # columns of the leaderboard, no scores
 
 
 def write_compared(comparison: Comparison, folder: Path) -> None:
@@ -31,7 +31,8 @@ def write_compared(comparison: Comparison, folder: Path) -> None:
     thresholds = {"natural": "natural", "matched": f"matched:fpr={comparison.fpr:g}"}
     rows = []
     for line in [*matched_lines(comparison), *natural_lines(comparison)]:
-        scores = {k: v for k, v in line.row._asdict().items() if k not in WORDS}
+        scores = {k: v for k, v in line.row._asdict().items() if k not in LABELS}
+        scores["threshold_value"] = line.row.threshold
         labels = {"detector": line.spec, "threshold": thresholds[line.row.rule]}
         told = json.dumps([labels, scores, comparison.seed])
         rows.append(

@@ -66,13 +66,17 @@ def top_cards(folder: ResultsFolder) -> list[Card]:
 
 
 def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
-    """Give the cards of the cells, each with the key of the top-level run that it belongs to."""
+    """Give the cards of the cells, each with the key of the top-level run that it belongs to.
+
+    A top-level run of a single cell is that cell.
+    """
     repeats = folder.frame["repeat"].nunique()
     # A cell that an axis does not concern stands at many places, and has none of its own.
     places = folder.frame.groupby("cell", sort=False)[folder.varying].nunique()
     seen: set[str] = set()
     for key, rows in _groups(folder):
-        for row in rows.to_dict("records"):
+        several = rows["cell"].nunique() > 1
+        for row in rows.to_dict("records") if several else ():
             cell = str(row["cell"])
             if cell in seen:
                 continue
@@ -156,9 +160,10 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, sweeps: list[
     values += (value for sweep in sweeps for value in sweep.values(rows))
     said = [
         f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": "),
-        f"Means over {rows['cell'].nunique()} cells, which are its child runs; "
-        f"seed {folder.told['seed']}.",
     ]
+    n_cells = rows["cell"].nunique()
+    if n_cells > 1:
+        said.append(f"Means over {n_cells} cells, which are its child runs.")
     if any(v.key.startswith("roc/") for v in values):
         said.append("roc: hacking runs that are stopped, at 1000 x the false-positive rate.")
     for sweep in (s for s in sweeps if s.scale):
@@ -214,6 +219,7 @@ def _fields(spec: str) -> Mapping[str, Any]:
 def _tags(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:
     told = folder.told
     fixed = {label: _listed(rows[label]) for label in folder.labels if label not in folder.varying}
+    fixed = {label: value for label, value in fixed.items() if value != label}  # nothing was set
     made_with = {"seed": told["seed"], "schema": told.get("schema"), "commit": told.get("commit")}
     tags = {"study": folder.name} | fixed | made_with | dict(told.get("versions", {}))
     return {name: str(value) for name, value in tags.items() if value not in (None, "")}

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstop.studies.tracking.cards import Card, best_first, cell_cards, top_cards
+from evalstop.studies.tracking.client import client
 from evalstop.studies.tracking.folder import ResultsFolder, read_folder
-from evalstop.studies.tracking.store import artifact_folder, client, tracking_uri
+from evalstop.studies.tracking.store import artifact_folder, tracking_uri
 from evalstop.studies.tracking.views import CHARTS, LEADERBOARD, colour, leaderboard_view
 
 if TYPE_CHECKING:
@@ -72,9 +73,8 @@ def _send(told: ResultsFolder, to: "MlflowClient", advance: Callable[[int, int],
     for i, card in enumerate(tops):
         at = start + len(tops) - i
         parents[card.key] = runs.begin(card, at, {KIND: "detector", COLOUR: colour(i)})
+        _files(to, parents[card.key], told.artifacts())
         if not runs.is_done(card.key):
-            for file in told.artifacts():
-                to.log_artifact(parents[card.key], str(file))
             runs.finish(card, at)
             done += 1
             advance(done, len(keys))
@@ -85,6 +85,14 @@ def _send(told: ResultsFolder, to: "MlflowClient", advance: Callable[[int, int],
             done += 1
             advance(done, len(keys))
     return Sent(name, CHARTS.format(experiment), len(keys), len(keys) - before)
+
+
+def _files(to: "MlflowClient", run: str, files: list[Path]) -> None:
+    """Send the files that are not there yet, or are of another size there."""
+    there = {file.path: file.file_size for file in to.list_artifacts(run)}
+    for file in files:
+        if there.get(file.name) != file.stat().st_size:
+            to.log_artifact(run, str(file))
 
 
 class _Runs:

@@ -42,7 +42,8 @@ def _show(address: str) -> None:
     from evalstop.studies.tracking.server import tracked
     from evalstop.studies.tracking.store import hide_passwords
 
-    print(f"MLflow is at {hide_passwords(address)}; the charts of")
-    for study in tracked(address):
+    studies = tracked(address)
+    print(f"MLflow is at {hide_passwords(address)}; charts of {len(studies)} studies:")
+    for study in studies:
         print(f"  {plain(study.name)}: {plain(study.question)}")
         print(f"    {plain(study.link)}", flush=True)

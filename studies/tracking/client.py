@@ -1,0 +1,132 @@
+"""Write to the store: made once, one process of ours at a time, without a word of MLflow's.
+
+A store that we make keeps a write-ahead log: writing takes a quarter of the time, and whoever reads
+meanwhile need not wait.
+"""
+
+import getpass
+import hashlib
+import logging
+import os
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalstop.errors import UserError
+from evalstop.studies.tracking.store import (
+    check_store,
+    hide_passwords,
+    shown,
+    sqlite_file,
+    tracking_uri,
+)
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+# No telemetry, no links on stdout, and no minutes of waiting for a server that is gone.
+DEFAULTS = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
+}
+
+
+@contextmanager
+def client() -> Iterator["MlflowClient"]:
+    """Give a client of the store, made now if it is new; whatever fails is a `UserError`."""
+    uri = tracking_uri()
+    check_store(uri)
+    try:
+        with _silence(), _one_at_a_time(uri):
+            _make_sqlite(uri)
+            from mlflow import MlflowClient
+
+            with _quick_sqlite():
+                yield MlflowClient(uri)
+    except UserError:
+        raise
+    except Exception as error:  # MLflow, its server, its database, its disk: all alike to us
+        raise UserError(f"{shown(uri)}: {_reason(error)}") from error
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """Keep MLflow's log, its warnings, its links and its telemetry to itself."""
+    for name, value in DEFAULTS.items():
+        os.environ.setdefault(name, value)
+    loggers = [logging.getLogger(name) for name in ("mlflow", "alembic")]
+    levels = [logger.level for logger in loggers]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import mlflow  # noqa: F401 - it sets up its log now
+
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)
+
+
+@contextmanager
+def _one_at_a_time(uri: str) -> Iterator[None]:
+    """Wait for other processes of ours that write to the store; a killed one holds up nobody."""
+    name = hashlib.sha256(f"{getpass.getuser()} {uri}".encode()).hexdigest()[:16]
+    file = Path(tempfile.gettempdir()) / f"evalstop-{name}.lock"
+    with closing(sqlite3.connect(file, timeout=0.2, isolation_level=None)) as lock:
+        while True:
+            try:
+                lock.execute("BEGIN EXCLUSIVE")
+                break
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error):
+                    raise
+        yield
+
+
+def _make_sqlite(uri: str) -> None:
+    file = sqlite_file(uri)
+    if file is None or file.exists():
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("PRAGMA journal_mode=WAL")
+
+
+@contextmanager
+def _quick_sqlite() -> Iterator[None]:
+    """Wait for the disk once in a while; a kill loses nothing, a power cut the last runs."""
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    def connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of any database
+        if isinstance(connection, sqlite3.Connection):
+            (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
+            if mode == "wal":
+                connection.execute("PRAGMA synchronous=NORMAL")
+
+    event.listen(Engine, "connect", connected)
+    try:
+        yield
+    finally:
+        event.remove(Engine, "connect", connected)
+
+
+def _reason(error: Exception) -> str:
+    """Say in a line what went wrong and what to do."""
+    text = " ".join(hide_passwords(str(error)).split())
+    if "out-of-date database schema" in text:
+        return (
+            "was written by another version of MLflow; back it up, then run `mlflow db upgrade "
+            "URI`, or install that version"
+        )
+    if isinstance(error, ModuleNotFoundError):
+        return f"needs the package {error.name}, install it"
+    return f"{type(error).__name__}: {text[:200]}"
