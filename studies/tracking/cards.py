@@ -1,38 +1,24 @@
 """What a tracked run shows: its name, settings, numbers along axes, and a note that explains it.
 
-MLflow draws one chart for each name of a metric, with a line for each run, and sorts charts into
-sections by what stands before the slash. So a top-level run is one contender, and the axes of a
-study are sections: ``noise/saved_at_sigma_permille`` has one value for each sigma, at step
-1000 sigma.
+A top-level run is one contender, so that its line stands beside those of the others in every chart.
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
 from evalstop.detectors.settings import parse_spec, settings_of, write
 from evalstop.errors import UserError
 from evalstop.studies.tracking.folder import ResultsFolder
+from evalstop.studies.tracking.sweeps import Sweep, Value, roc_columns, summarized, sweeps
 
-MOST_KEYS = 29  # with more charts nobody finds the one that matters
-SECTIONS = {"sigma": "noise", "hacking": "base_rate", "n": "horizon"}
-ROC = re.compile(r"tpr_at_fpr_(\d+)$")
-ALWAYS = ("auc", "pauc_05")  # summarized wherever they are known
-LOWER_IS_BETTER = ("fpr", "premature", "last_only", "regret", "delay", "wrongly", "destroyed")
-# Steps are whole numbers.
-SCALES = ((1, ""), (1000, "_permille"), (1_000_000, "_ppm"))
-
-
-class Value(NamedTuple):
-    """One value of a metric."""
-
-    key: str
-    value: float
-    step: int = 0
+LOWER_IS_BETTER = (
+    *("fpr", "premature", "last_only", "regret", "delay"),
+    *("wrongly_stopped", "resubmitted", "destroyed", "overhead", "jct_hours", "jct_base"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,8 +47,8 @@ class Card:
 
 def top_cards(folder: ResultsFolder) -> list[Card]:
     """Give the cards of the top-level runs: one for each contender, in the order of the study."""
-    sweeps = _sweeps(folder)
-    return [_top_card(folder, str(key), rows, sweeps) for key, rows in _groups(folder)]
+    drawn = sweeps(folder)
+    return [_top_card(folder, str(key), rows, drawn) for key, rows in _groups(folder)]
 
 
 def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
@@ -107,57 +93,11 @@ def _groups(folder: ResultsFolder) -> Iterator[tuple[Any, pd.DataFrame]]:
     yield from folder.frame.groupby(folder.split_by, sort=False)
 
 
-class _Sweep(NamedTuple):
-    """The values of scores along a label: keys begin with the section, steps are scaled values."""
-
-    label: str
-    scores: list[str]
-    scale: int
-    unit: str
-
-    def values(self, rows: pd.DataFrame) -> Iterator[Value]:
-        """Average over everything but the label."""
-        for at, group in rows.groupby(self.label, sort=False):
-            for score in self.scores:
-                mean = float(group[score].mean())
-                if self.scale:
-                    section = SECTIONS.get(self.label, _word(self.label.rpartition(".")[2]))
-                    step = round(float(at) * self.scale)
-                    yield Value(f"{section}/{score}_at_{self.unit}", mean, step)
-                else:
-                    yield Value(f"{score}/{_word(at)}", mean)
-
-
-def _sweeps(folder: ResultsFolder) -> list[_Sweep]:
-    """Choose what is drawn: numbers as curves of as many scores as fit, words as bars of one."""
-    words = [v for v in folder.varying if v not in (*folder.numeric, folder.split_by)]
-    bars = [_Sweep(label, folder.shown[:1], 0, "") for label in words]
-    n_bars = sum(folder.frame[label].nunique() for label in words)
-    n_left = MOST_KEYS - len(_summarized(folder)) - bool(_roc_columns(folder.frame))
-    while bars and n_bars > n_left - len(folder.numeric):
-        n_bars -= folder.frame[bars.pop().label].nunique()
-    most = (n_left - n_bars) // max(len(folder.numeric), 1)
-    curves = []
-    for label in folder.numeric:
-        scale, ending = _scale(folder.frame[label])
-        unit = _word(label.rpartition(".")[2]) + ending
-        curves.append(_Sweep(label, folder.shown[:most], scale, unit))
-    return [*curves, *bars]
-
-
-def _scale(values: "pd.Series[float]") -> tuple[int, str]:
-    for scale, ending in SCALES:
-        scaled = values * scale
-        if ((scaled - scaled.round()).abs() < 1e-6).all():
-            return scale, ending
-    return SCALES[-1]
-
-
-def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, sweeps: list[_Sweep]) -> Card:
+def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, drawn: list[Sweep]) -> Card:
     values = _summary(folder, rows)
-    for column, permille in _roc_columns(rows).items():
+    for column, permille in roc_columns(rows).items():
         values.append(Value("roc/tpr_at_fpr_permille", float(rows[column].mean()), permille))
-    values += (value for sweep in sweeps for value in sweep.values(rows))
+    values += (value for sweep in drawn for value in sweep.values(rows))
     said = [
         f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": "),
     ]
@@ -166,10 +106,9 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, sweeps: list[
         said.append(f"Means over {n_cells} cells, which are its child runs.")
     if any(v.key.startswith("roc/") for v in values):
         said.append("roc: hacking runs that are stopped, at 1000 x the false-positive rate.")
-    for sweep in (s for s in sweeps if s.scale):
-        section = next(sweep.values(rows)).key.partition("/")[0]
+    for sweep in (s for s in drawn if s.scale):
         times = f"{sweep.scale} x " if sweep.scale > 1 else ""
-        said.append(f"{section}: the step is {times}{sweep.label}.")
+        said.append(f"{sweep.section}: the step is {times}{sweep.label}.")
     return Card(
         key=key,
         name=key,
@@ -180,18 +119,9 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, sweeps: list[
     )
 
 
-def _summarized(folder: ResultsFolder) -> list[str]:
-    more = [score for score in ALWAYS if score in folder.frame.columns]
-    return list(dict.fromkeys([*folder.shown[: MOST_KEYS // 2], *more]))
-
-
 def _summary(folder: ResultsFolder, rows: pd.DataFrame) -> list[Value]:
-    means = ((score, float(rows[score].mean())) for score in _summarized(folder))
+    means = ((score, float(rows[score].mean())) for score in summarized(folder))
     return [Value(f"summary/{score}", mean) for score, mean in means if math.isfinite(mean)]
-
-
-def _roc_columns(frame: pd.DataFrame) -> dict[str, int]:
-    return {c: int(match[1]) for c in frame.columns if (match := ROC.match(str(c)))}
 
 
 def _params(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:
@@ -236,8 +166,3 @@ def _text(value: object) -> str:
 def _short(value: float) -> float:
     """Keep six digits: what a table of MLflow has room for."""
     return float(f"{value:.6g}")
-
-
-def _word(text: object) -> str:
-    """Make a part of a metric's name."""
-    return re.sub(r"[^\w.\- :]", "_", str(text))

@@ -81,16 +81,19 @@ class ResultsFolder:
     @cached_property
     def numeric(self) -> list[str]:
         """Varying labels along which curves can be drawn."""
-        is_number = pd.api.types.is_numeric_dtype
-        is_bool = pd.api.types.is_bool_dtype
-        return [v for v in self.varying if is_number(self.frame[v]) and not is_bool(self.frame[v])]
+        kinds = {label: self.frame[label].dtype.kind for label in self.varying}
+        return [label for label, kind in kinds.items() if kind in "iuf"]
+
+    @property
+    def words(self) -> list[str]:
+        """All other varying labels."""
+        return [label for label in self.varying if label not in self.numeric]
 
     @property
     def split_by(self) -> str:
         """What tells top-level runs apart: the contender, or what a lone one was tried on."""
-        words = [label for label in self.varying if label not in self.numeric]
         alone = self.frame["contender"].nunique() == 1
-        return words[0] if alone and words else "contender"
+        return self.words[0] if alone and self.words else "contender"
 
     def findings(self) -> str:
         """Give what the study found, if it is written down."""

@@ -81,7 +81,7 @@ def _check_server(uri: str) -> None:
         port = parts.port or PORTS.get(scheme)
     except ValueError as error:
         raise UserError(f"{shown(uri)}: is no address ({error}), mend it") from None
-    if scheme in ("", "file"):
+    if scheme == "file" or uri.startswith((".", "/")):
         raise UserError(
             f"{shown(uri)}: MLflow no longer writes to folders, name a database: "
             f"MLFLOW_TRACKING_URI={SQLITE}mlflow.db"
