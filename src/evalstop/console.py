@@ -4,12 +4,14 @@ import json
 import math
 import sys
 import unicodedata
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
+
+T = TypeVar("T")
 
 
 def plain(text: object) -> str:
@@ -113,3 +115,10 @@ def progress() -> "Progress":
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeLeft())
     return Progress(*columns, console=console, disable=not console.is_terminal)
+
+
+def tracked(values: Iterable[T], description: str) -> Iterator[T]:
+    """Give the values one by one, behind a progress bar."""
+    listed = list(values)
+    with progress() as bar:
+        yield from bar.track(listed, description=description)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,7 @@ from evalstop.commands.curves import DIRECTION, METRIC, STEP_EVERY, read_curves,
 from evalstop.errors import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from evalstop.detectors.calibration import Calibration, Null, Track
+    from evalstop.detectors.calibration import Calibration, Null
     from evalstop.detectors.rules import Detector
 
 METHODS = ("exact", "flat", "conformal")
@@ -76,16 +75,11 @@ def calibrate(
     of_healthy = {"healthy": healthy, "blocks": blocks, "select": select}
     chosen = method or _default(bool(healthy), bool(given) or boundary)
     _refuse(chosen, {"flat": list(given), "conformal": [n for n, v in of_healthy.items() if v]})
-    with console.progress() as bar:
-
-        def track(starts: "Iterable[int]") -> "Iterable[int]":
-            return bar.track(list(starts), description="flat noise")
-
-        if chosen == "conformal":
-            null = _healthy(rule, healthy, blocks, select, metric, direction, step_every)
-        else:
-            null = _theory_or_noise(rule, chosen, {**given, "seed": seed}, track)
-        found = null.calibrate(fpr, horizon, boundary=boundary)
+    if chosen == "conformal":
+        null = _healthy(rule, healthy, blocks, select, metric, direction, step_every)
+    else:
+        null = _theory_or_noise(rule, chosen, {**given, "seed": seed})
+    found = null.calibrate(fpr, horizon, boundary=boundary)
     console.warnings(_warnings(rule, found))
     if as_json:
         console.print_json({**asdict(found), "promise": found.promise})
@@ -114,12 +108,10 @@ def _refuse(method: str, options: dict[str, list[str]]) -> None:
         raise UserError("--method conformal: name the curves of healthy runs with --healthy")
 
 
-def _theory_or_noise(
-    rule: "Detector", method: str, options: dict[str, Any], track: "Track"
-) -> "Null":
+def _theory_or_noise(rule: "Detector", method: str, options: dict[str, Any]) -> "Null":
     from evalstop.detectors.calibration import FlatNoise, FlatNull, best_null, exact_null
 
-    noise = FlatNoise(**options)
+    noise, track = FlatNoise(**options), partial(console.tracked, description="flat noise")
     if method == "exact":
         return exact_null(rule, seed=noise.seed)
     return FlatNull(rule, noise, track) if method == "flat" else best_null(rule, noise, track)

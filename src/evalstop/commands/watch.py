@@ -11,7 +11,7 @@ import typer
 
 from evalstop.commands.curves import read_curves
 from evalstop.commands.read import split_directions
-from evalstop.console import make_table, notes, plain, print_json, say, table, warnings
+from evalstop.console import make_table, notes, plain, print_json, say, table, tracked, warnings
 from evalstop.errors import UserError
 from evalstop.sparkline import sparkline
 
@@ -115,7 +115,8 @@ def _null_of(
 
     if healthy:
         return partial(HealthyNull.of, evals=read_curves(healthy, metric, direction, step_every))
-    return partial(best_null, noise=FlatNoise(sigma=sigma, seed=seed))
+    track = partial(tracked, description="flat noise")
+    return partial(best_null, noise=FlatNoise(sigma=sigma, seed=seed), track=track)
 
 
 def _judge_of_each(
