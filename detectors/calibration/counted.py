@@ -6,7 +6,7 @@ import numpy as np
 
 from evalstop.detectors.calibration.certain import certain, refuse_boundary
 from evalstop.detectors.calibration.record import Calibration, check_budget
-from evalstop.detectors.counting import false_alarm_probability, k_for
+from evalstop.detectors.counting import false_alarm_rate, k_for
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.patience import Patience
 
@@ -40,11 +40,11 @@ class Counted:
             k = rule.k if observed > 0 else 0
         else:
             k = int(np.clip(observed, 0, n_evals))  # n evals cannot make n declines
-        return float(false_alarm_probability(k, n_evals, rule.name)) if k else 1.0
+        return false_alarm_rate(k, n_evals, rule.name) if k else 1.0
 
 
 def counted(detector: KDecline | Patience, horizon: int) -> Calibration:
     """Say what the rule's own k promises."""
     k = int(detector.k if isinstance(detector, KDecline) else detector.evals)
-    realised = float(false_alarm_probability(k, horizon, detector.name))
+    realised = false_alarm_rate(k, horizon, detector.name)
     return certain(detector, detector.natural_threshold, realised, horizon, COUNTED)

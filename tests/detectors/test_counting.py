@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstop.detectors import DETECTORS, Runs, false_alarm_probability, first_alarm, k_for, scan
-from evalstop.detectors.counting import RULES
+from evalstop.detectors.counting import EXACT_UP_TO, RULES, false_alarm_rate
 from evalstop.errors import UserError
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
@@ -54,6 +54,20 @@ def test_k_for_is_the_smallest_that_keeps_the_budget(alpha, n, rule):
     k = k_for(alpha, n, rule)
     assert false_alarm_probability(k, n, rule) <= alpha
     assert k == 1 or false_alarm_probability(k - 1, n, rule) > alpha
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("k", [1, 2, 3, 7])
+def test_the_rate_of_long_runs_agrees_with_exact_counting(rule, k):
+    n = EXACT_UP_TO + 20
+    exact = float(false_alarm_probability(k, n, rule))
+    assert false_alarm_rate(k, n, rule) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_k_for_thousands_of_evals_is_the_smallest_that_keeps_the_budget(rule):
+    k = k_for(0.05, 5000, rule)
+    assert false_alarm_rate(k, 5000, rule) <= 0.05 < false_alarm_rate(k - 1, 5000, rule)
 
 
 def test_alarms_on_noisy_curves_agree_with_exact_integration():
