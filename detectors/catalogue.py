@@ -65,7 +65,14 @@ class Catalogue(Generic[T]):
         """Make a member from ``NAME:field=value,...`` and further settings."""
         name, settings = parse_spec(spec)
         cls = self.find(name, allow_path=allow_path)
-        made: T = build(cls, {**settings, **(more or {})})
+        settings.update(more or {})
+        try:
+            made: T = build(cls, settings)
+        except UserError:
+            raise
+        except Exception as error:  # a class of the user's that takes other arguments, or fails
+            told = f"{type(error).__name__}: {error}"
+            raise UserError(f"{name}: the {self.kind} cannot be made ({told}), mend it") from error
         return made
 
 
@@ -81,8 +88,9 @@ def load_class(name: str, kind: str) -> type:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise UserError(f"{name}: {path} fails when run: {error!r}, mend it") from error
+    except (Exception, SystemExit) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise UserError(f"{name}: {path} fails when run ({told}), mend it") from error
     found = getattr(module, class_name, None)
     if not isinstance(found, type):
         classes: Iterable[str] = (k for k, v in vars(module).items() if isinstance(v, type))

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalstop.detectors.observation import CHANNELS, FloatArray, IntArray, Observation
-from evalstop.detectors.rules import Detector, State, Threshold, inputs_of, recursive
+from evalstop.detectors.rules import (
+    Detector,
+    State,
+    Threshold,
+    blamed,
+    check_statistic,
+    inputs_of,
+    recursive,
+)
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.storage import from_json, to_json, write_atomically
@@ -113,7 +121,8 @@ class Monitor:
         self._rule = recursive(detector)
         self._inputs = inputs_of(detector)
         self._handles: dict[str, int] = {}
-        self._state: State = self._rule.init(0)
+        with blamed(detector):
+            self._state: State = self._rule.init(0)
         if not hasattr(self._state, "_fields"):
             raise UserError(f"{name_of(detector)}: init must give a NamedTuple of arrays")
         self._books = _blank(0)
@@ -241,14 +250,14 @@ class Monitor:
         observation = Observation(**{c: evals[:, CHANNELS.index(c)] for c in self._inputs})
         usable = np.logical_and.reduce([~np.isnan(v) for v in observation if v is not None])
         if usable.all():
-            state, statistic = self._rule.step(_take(self._state, rows), observation)
+            state, statistic = self._step(_take(self._state, rows), observation)
             self._state = _put(self._state, rows, state)
         else:
             statistic = old.statistic.copy()
             some = np.arange(len(self._books.last))[rows][usable]
             seen = Observation(*(None if v is None else v[usable] for v in observation))
             if len(some):
-                state, statistic[usable] = self._rule.step(_take(self._state, some), seen)
+                state, statistic[usable] = self._step(_take(self._state, some), seen)
                 self._state = _put(self._state, some, state)
         n_seen = old.n_seen + usable
         fires = usable & (statistic >= threshold_at(self.threshold, n_seen)) & ~old.alarm
@@ -266,6 +275,13 @@ class Monitor:
         )
         self._books = _put(self._books, rows, Books(verdicts, evals))
         return verdicts
+
+    def _step(self, state: State, observation: Observation) -> tuple[State, FloatArray]:
+        """Let the rule take a step; what it does wrong changes nothing here."""
+        with blamed(self.detector):
+            state, statistic = self._rule.step(state, observation)
+        check_statistic(self.detector, statistic)
+        return state, statistic
 
     def _name(self, rows: Rows, which: NDArray[np.bool_]) -> str:
         """Name the first run concerned."""

@@ -23,12 +23,15 @@ depends on the settings, a property:
   noise its law is that of random permutations, whatever the noise (`is_rank_based`).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
 from evalstop.detectors.observation import FloatArray, IntArray, Observation
+from evalstop.detectors.settings import name_of
 from evalstop.errors import UserError
 
 # A NamedTuple of arrays, each with the runs as its leading axis. Its class differs from rule to
@@ -96,6 +99,27 @@ def recursive(detector: Detector) -> RecursiveRule:
         f"{type(detector).__name__} is no detector: it has neither init and step nor statistic, "
         "see docs/add-a-detector.md"
     )
+
+
+@contextmanager
+def blamed(detector: Detector) -> Iterator[None]:
+    """Turn whatever a detector raises into a `UserError` that names it."""
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise UserError(f"{name_of(detector)}: the detector fails ({told}), mend it") from error
+
+
+def check_statistic(detector: Detector, statistic: FloatArray) -> None:
+    """Raise `UserError` if a statistic is NaN: no threshold could judge it."""
+    if np.isnan(statistic).any():
+        raise UserError(
+            f"{name_of(detector)}: its statistic is NaN, it must never be NaN: "
+            "-inf = cannot judge yet"
+        )
 
 
 class PrefixState(NamedTuple):

@@ -4,7 +4,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalstop.detectors.observation import FloatArray, IntArray, Observation, Runs
-from evalstop.detectors.rules import Detector, PrefixRule, RecursiveRule, inputs_of, recursive
+from evalstop.detectors.rules import (
+    Detector,
+    PrefixRule,
+    RecursiveRule,
+    blamed,
+    check_statistic,
+    inputs_of,
+    recursive,
+)
 from evalstop.errors import UserError
 
 # Runs of one block: a step then works on arrays that stay in the cache.
@@ -32,7 +40,7 @@ def scan(detector: Detector, runs: Runs) -> FloatArray:
     Raises
     ------
     UserError
-        If the runs lack a channel that the detector declares.
+        If the runs lack a channel that the detector declares, or the detector fails or gives NaN.
     """
     inputs = inputs_of(detector)
     channels = runs.channels(inputs)
@@ -48,6 +56,7 @@ def scan(detector: Detector, runs: Runs) -> FloatArray:
         else:
             _scan_gaps(detector, block, runs.usable(inputs, rows), statistics[rows])
             statistics[rows][np.arange(runs.score.shape[1]) >= runs.n_evals[rows, None]] = -np.inf
+        check_statistic(detector, statistics[rows])
     return statistics
 
 
@@ -72,14 +81,23 @@ def _scan_complete(detector: Detector, channels: dict[str, FloatArray], out: Flo
     if isinstance(detector, PrefixRule) and not isinstance(detector, RecursiveRule):
         (values,) = channels.values()
         for m in range(1, n_evals + 1):
-            out[:, m - 1] = detector.statistic(np.ascontiguousarray(values[:, :m]))
+            with blamed(detector):
+                out[:, m - 1] = detector.statistic(_read_only(values[:, :m]))
         return
     rule = recursive(detector)
-    by_eval = {name: np.ascontiguousarray(values.T) for name, values in channels.items()}
-    state = rule.init(n_runs)
-    for i in range(n_evals):
-        observation = Observation(**{name: values[i] for name, values in by_eval.items()})
-        state, out[:, i] = rule.step(state, observation)
+    by_eval = {name: _read_only(values.T) for name, values in channels.items()}
+    with blamed(detector):
+        state = rule.init(n_runs)
+        for i in range(n_evals):
+            observation = Observation(**{name: values[i] for name, values in by_eval.items()})
+            state, out[:, i] = rule.step(state, observation)
+
+
+def _read_only(values: FloatArray) -> FloatArray:
+    """Give a contiguous view or copy that a detector cannot write to: it may be the caller's."""
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
 
 
 def check_threshold(threshold: ArrayLike) -> FloatArray:

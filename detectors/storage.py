@@ -1,12 +1,14 @@
 """Arrays to and from strict JSON, and files that are never half written."""
 
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from evalstop.detectors.rules import State
+from evalstop.errors import UserError
 
 
 def to_json(value: State) -> Any:  # noqa: ANN401 - any JSON value
@@ -43,14 +45,22 @@ def _numbers(told: Any) -> Any:  # noqa: ANN401 - nested lists
 
 
 def write_atomically(path: str | Path, content: str | bytes) -> None:
-    """Write a file under a temporary name, then put it in place in one step; text as UTF-8."""
+    """Write a file under a temporary name, then put it in place in one step; text as UTF-8.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be written.
+    """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}"
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        raise UserError(f"{path}: cannot be written: {error.strerror}, check the path") from error
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

@@ -250,3 +250,18 @@ def test_an_e_process_must_cover_the_run(tmp_path, capsys):
     assert status == 0
     assert "Ville" in out
     assert "long / eval_accuracy: 9 evals, e-process sees falls that begin within 5 only" in err
+
+
+def test_a_result_that_cannot_be_written_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").write_text("here")
+    for out in (tmp_path, tmp_path / "file" / "found.json"):
+        assert main(["calibrate", "--horizon", "5", "--out", str(out)]) == 2
+        told = capsys.readouterr().err
+        assert told.startswith(f"error: {out}: cannot be written: ")
+        assert told.count("\n") == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_horizon_beyond_calculation_is_refused(capsys):
+    assert main(["calibrate", "--horizon", "1000000"]) == 2
+    assert "horizon: must be at most 100000 evals" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from evalstop.detectors.storage import write_atomically
 from evalstop.errors import UserError
 
 FORMAT = 1  # of the saved file; raised when its meaning changes
+LONGEST = 100_000  # evals of a horizon
 METHODS = ("exact", "flat", "conformal")
 
 
@@ -90,10 +91,12 @@ def percent(share: float, digits: int = 3) -> str:
 
 
 def check_budget(fpr: float, horizon: int) -> None:
-    """Raise `UserError` unless a rate is in (0, 1) and a horizon has at least one eval."""
+    """Raise `UserError` unless a rate is in (0, 1) and a horizon is one that can be calculated."""
     check_rate(fpr)
     if horizon < 1:
         raise UserError(f"horizon: must be at least 1 eval, got {horizon}")
+    if horizon > LONGEST:
+        raise UserError(f"horizon: must be at most {LONGEST} evals, got {horizon}")
 
 
 def save(calibration: Calibration, path: str | Path) -> None:

@@ -192,9 +192,9 @@ class Cheat:
 
 def test_an_undeclared_channel_is_out_of_reach():
     runs = made_up_runs(np.random.default_rng(0))
-    with pytest.raises(TypeError):
+    with pytest.raises(UserError, match="TypeError"):
         scan(Cheat(), runs)
-    with pytest.raises(TypeError):
+    with pytest.raises(UserError, match="TypeError"):
         Monitor(Cheat(), 1.0).update("a", 0.5, loss=1.0)
 
 
@@ -247,6 +247,47 @@ class Nan:
 def test_the_contract_test_catches_bad_rules(rule, sentence):
     with pytest.raises(AssertionError, match=sentence):
         check_detector(rule)
+
+
+class Raises:
+    def statistic(self, prefix):
+        raise KeyError("boo")
+
+
+class Quits:
+    def statistic(self, prefix):
+        raise SystemExit(3)
+
+
+class Wide:
+    def statistic(self, prefix):
+        return np.zeros((len(prefix), 2))
+
+
+class Overwrites:
+    def statistic(self, prefix):
+        prefix[:] = 0
+        return prefix[:, -1]
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        (Raises(), "Raises: the detector fails .KeyError"),
+        (Quits(), "Quits: the detector fails .SystemExit"),
+        (Wide(), "Wide: the detector fails"),
+        (Overwrites(), "Overwrites: the detector fails .*read-only"),
+        (Nan(), "Nan: its statistic is NaN"),
+    ],
+)
+def test_a_rule_that_fails_is_named_and_changes_no_score(rule, sentence):
+    runs = Runs(np.array([[0.1, 0.3, 0.2]]))
+    with pytest.raises(UserError, match=sentence):
+        scan(rule, runs)
+    np.testing.assert_array_equal(runs.score, [[0.1, 0.3, 0.2]])
+    if not isinstance(rule, Overwrites):  # a monitor hands out copies
+        with pytest.raises(UserError, match=sentence):
+            Monitor(rule, 1.0).update("a", 0.5)
 
 
 def test_the_room_needs_numpy_only():
