@@ -45,7 +45,32 @@ def test_usage_errors_are_one_line(args, says, capsys):
     assert told.err.startswith("error: ")
     assert told.err.count("\n") == 1
     assert says in told.err
+    assert ". See evalstop" in told.err or "? See evalstop" in told.err
     assert not told.out
+
+
+def test_a_warning_of_a_rule_of_the_users_is_one_line(tmp_path):
+    (tmp_path / "rule.py").write_text(
+        "import numpy as np\n"
+        "class Log:\n"
+        "    def statistic(self, prefix):\n"
+        "        return np.log(prefix[:, -1])\n"
+    )
+    (tmp_path / "curves.csv").write_text("run,metric,step,value\na,eval_acc,1,0\na,eval_acc,2,1\n")
+    done = run("scan", tmp_path / "curves.csv", "--detector", f"{tmp_path / 'rule.py'}:Log")
+    assert done.returncode == 0
+    assert "warning: divide by zero encountered in log\n" in done.stderr
+    assert ".py:" not in done.stderr
+
+
+def test_contradictory_options_are_refused(tmp_path, capsys):
+    path = tmp_path / "curves.csv"
+    path.write_text("run,metric,step,value\na,eval_acc,1,.1\na,eval_acc,2,.2\n")
+    ways = ["--direction", "eval_acc=higher", "--direction", "eval_acc=lower"]
+    assert main(["read", str(path), *ways]) == 2
+    assert "eval_acc: it is given as higher and as lower" in capsys.readouterr().err
+    assert main(["simulate", "--preset", "paper:jobs=5", "--threshold", "2"]) == 2
+    assert "--stop" in capsys.readouterr().err
 
 
 def test_a_defect_is_one_line_too_unless_debug_is_asked_for(capsys, monkeypatch):

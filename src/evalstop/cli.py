@@ -4,20 +4,21 @@ Commands import the rooms inside their functions, so that ``evalstop --help`` st
 """
 
 import sys
+import warnings
 from typing import Any
 
 import typer
 
 from evalstop import __version__
 from evalstop.commands import COMMANDS
-from evalstop.console import error
+from evalstop.console import error, say
 from evalstop.errors import UserError
 
 INTERRUPTED = 130
 
 app = typer.Typer(
     name="evalstop",
-    help="When should an RLHF run stop? Detectors of reward over-optimization, and what they save.",
+    help="When should an RLHF run stop? Detectors of reward over-optimisation, and what they save.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -48,6 +49,18 @@ def main(arguments: list[str] | None = None) -> int:
     options_end = args.index("--") if "--" in args else len(args)
     debug = "--debug" in args[:options_end]
     args = [a for i, a in enumerate(args) if a != "--debug" or i > options_end]
+    with warnings.catch_warnings():
+        warnings.showwarning = _show
+        return _status(args, debug)
+
+
+def _show(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a warning of Python's, as a rule of the user's may give it, like those of ours."""
+    say("warning", message)
+
+
+def _status(args: list[str], debug: bool) -> int:
+    """Run the command line; turn what it raises into a line and a status."""
     try:
         return int(_run(args) or 0)
     except KeyboardInterrupt:
@@ -76,6 +89,8 @@ def _run(args: list[str]) -> Any:  # noqa: ANN401 - what typer gives back
     except Exception as told:
         if hasattr(told, "format_message"):  # a usage error of typer
             told_plainly = " ".join(told.format_message().split())
+            if told_plainly and not told_plainly.endswith((".", "?")):
+                told_plainly += "."
             if not told_plainly:  # no arguments at all: typer has shown the help
                 return 2
             raise UserError(f"usage: {told_plainly} See evalstop {_asked(args)}--help.") from told

@@ -50,12 +50,13 @@ def read(
 
 def split_directions(given: list[str]) -> dict[str, str]:
     """Split ``METRIC=higher`` at its last equals sign."""
-    split = {}
+    split: dict[str, str] = {}
     for text in given:
         metric, equals, way = text.rpartition("=")
         if not equals:
             raise UserError(f"--direction {text}: say METRIC=higher or METRIC=lower")
-        split[metric] = way
+        if split.setdefault(metric, way) != way:
+            raise UserError(f"--direction {metric}: it is given as {split[metric]} and as {way}")
     return split
 
 

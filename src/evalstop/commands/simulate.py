@@ -103,6 +103,8 @@ def simulate(
     else:
         raise UserError("simulate: there are no jobs, give --trace FILE or --preset NAME")
     rule = None
+    if stop == "never" and (threshold is not None or fpr is not None):
+        raise UserError("--threshold, --fpr: name the rule that they belong to with --stop")
     if stop != "never":
         if given.scenario is None or given.world is None:
             raise UserError(
