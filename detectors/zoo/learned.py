@@ -1,9 +1,9 @@
 """Learned: a small network's log-odds that the true peak has passed.
 
-The statistic, log-odds but for a constant, is the output of a network that reads causal features of the scores so far (see
-`evalstop.detectors.features`). It was trained on millions of evals of made-up runs of thousands of
-random worlds to tell runs past their peak from all others *of the same world*; the script is
-``evalstop.studies.learning``, its weights are the numbers in ``learned.json``.
+The statistic, log-odds but for a constant, is the output of a network that reads causal features of
+the scores so far (see `evalstop.detectors.features`). It was trained on millions of evals of
+made-up runs of random worlds, to tell runs past their peak from all others *of the same world*;
+the script is ``evalstop.studies.learning``, its weights are the numbers in ``learned.json``.
 
 With ``scale=free`` a metric may have any unit: scores times ten give the same statistic. With
 ``scale=unit`` the rule also knows how large a change is, which is worth something where scores are
