@@ -43,7 +43,7 @@ def saved_dots(table: pd.DataFrame, reference: str) -> Drawing:
             best = f"the oracle posterior, {WORDS[kind]}"
             axes.axvline(rows.loc[reference, by], color=COLOURS[i], linestyle="dashed", label=best)
         axes.set_yticks(range(len(rules)), [shorten(rule, LONGEST_NAME) for rule in rules])
-        axes.invert_yaxis()
+        axes.set_ylim(len(rules) - 0.4, -0.6)
         axes.set_xlim(left=0)
         axes.set_xlabel("saved: share of GPU-time after the peak")
         drawn.legend(loc="outside lower center", ncols=1 if len(kinds) == 1 else 2)
@@ -51,15 +51,18 @@ def saved_dots(table: pd.DataFrame, reference: str) -> Drawing:
     return Drawing(7.6, 1.4 + 0.24 * len(rules), draw)
 
 
-def world_map(table: pd.DataFrame) -> Drawing:
+def world_map(table: pd.DataFrame, references: Sequence[str]) -> Drawing:
     """Draw what each rule saves in each world, in percent: the darker, the more.
 
     Parameters
     ----------
     table : DataFrame
-        Rows rules, columns worlds, values shares.
+        Rows rules, columns worlds, values shares; reference lines come with them.
+    references : sequence of str
+        Rules that are not looked at for the most of a world (bold).
     """
     values = table.to_numpy(dtype=np.float64)
+    most = np.nanmax(values[~table.index.isin(references)], axis=0)
 
     def draw(drawn: "Figure") -> None:
         axes = drawn.subplots()
@@ -68,7 +71,7 @@ def world_map(table: pd.DataFrame) -> Drawing:
             for j, value in enumerate(row):
                 if np.isnan(value):
                     continue
-                best = value == np.nanmax(values[:, j])
+                best = value == most[j] and table.index[i] not in references
                 axes.text(
                     j,
                     i,
@@ -80,14 +83,14 @@ def world_map(table: pd.DataFrame) -> Drawing:
                     fontweight="bold" if best else "normal",
                 )
         names = [shorten(str(world), 22) for world in table.columns]
-        axes.set_xticks(range(len(names)), names, rotation=45, ha="left")
+        axes.set_xticks(range(len(names)), names, rotation=90)
         axes.xaxis.tick_top()
         axes.set_yticks(
             range(len(table)), [shorten(str(rule), LONGEST_NAME) for rule in table.index]
         )
         axes.grid(visible=False)
 
-    return Drawing(2.9 + 0.42 * values.shape[1], 1.3 + 0.21 * values.shape[0], draw)
+    return Drawing(2.9 + 0.42 * values.shape[1], 1.6 + 0.21 * values.shape[0], draw)
 
 
 def critical_difference(rules: Sequence[str], ranks: Ranks, n_worlds: int) -> Drawing:

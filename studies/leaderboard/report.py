@@ -16,7 +16,7 @@ from evalstop.detectors.storage import write_atomically
 from evalstop.studies.analysis import Table
 from evalstop.studies.leaderboard.boards import ONE, OWN, RANKED, Board
 from evalstop.studies.leaderboard.figures import WORDS, critical_difference, saved_dots, world_map
-from evalstop.studies.leaderboard.run import Leaderboard
+from evalstop.studies.leaderboard.run import REFERENCE_NAMES, Leaderboard
 from evalstop.studies.leaderboard.standings import (
     by_world,
     paired_tests,
@@ -193,7 +193,9 @@ class Report:
                 order = self.table(board, threshold, fpr)["detector"]
                 order = [rule for rule in order if rule not in ("always", "never")]
                 labels = [field.label for field in board.fields]
-                drawn[f"worlds-{name}-{threshold}"] = world_map(table.loc[order, labels])
+                drawn[f"worlds-{name}-{threshold}"] = world_map(
+                    table.loc[order, labels], REFERENCE_NAMES
+                )
         for threshold in (OWN, ONE):
             fprs = {self.shown_fpr(board) for board in self.boards}
             found = ranks_over_worlds(self.leaderboard, threshold, min(fprs)) if fprs else None
