@@ -8,6 +8,7 @@ import getpass
 import hashlib
 import logging
 import os
+import secrets
 import sqlite3
 import tempfile
 import warnings
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalstop.errors import UserError
 from evalstop.studies.tracking.store import (
+    SQLITE,
     check_store,
     hide_passwords,
     shown,
@@ -47,7 +49,7 @@ def client() -> Iterator["MlflowClient"]:
             _make_sqlite(uri)
             from mlflow import MlflowClient
 
-            with _quick_sqlite():
+            with _connections():
                 yield MlflowClient(uri)
     except UserError:
         raise
@@ -92,31 +94,53 @@ def _one_at_a_time(uri: str) -> Iterator[None]:
 
 
 def _make_sqlite(uri: str) -> None:
+    """Make the file of a store with its tables, whole or not at all."""
     file = sqlite_file(uri)
     if file is None or file.exists():
         return
+    from mlflow import MlflowClient
+
     file.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(file)) as store:
+    for left_by_a_kill in file.parent.glob(f".{file.name}.*"):
+        left_by_a_kill.unlink()
+    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    with closing(sqlite3.connect(new)) as store:
         store.execute("PRAGMA journal_mode=WAL")
+    with _connections():
+        MlflowClient(f"{SQLITE}{new.as_posix()}").search_experiments(max_results=1)
+    new.replace(file)
 
 
 @contextmanager
-def _quick_sqlite() -> Iterator[None]:
-    """Wait for the disk once in a while; a kill loses nothing, a power cut the last runs."""
-    from sqlalchemy import event
-    from sqlalchemy.engine import Engine
+def _connections() -> Iterator[None]:
+    """Let SQLite wait for the disk once in a while, and close connections in the end.
 
-    def connected(connection: Any, _: object) -> None:  # noqa: ANN401 - of any database
+    So a kill loses nothing, a power cut the last runs, and no log is left beside a file.
+    """
+    from sqlalchemy import event
+    from sqlalchemy.engine import Connection, Engine
+
+    engines: set[Engine] = set()
+
+    def quicken(connection: Any, _: object) -> None:  # noqa: ANN401 - of any database
         if isinstance(connection, sqlite3.Connection):
             (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
             if mode == "wal":
                 connection.execute("PRAGMA synchronous=NORMAL")
 
-    event.listen(Engine, "connect", connected)
+    def remember(connection: Connection) -> None:
+        engines.add(connection.engine)
+
+    hooks = (("connect", quicken), ("engine_connect", remember))
+    for name, hook in hooks:
+        event.listen(Engine, name, hook)
     try:
         yield
     finally:
-        event.remove(Engine, "connect", connected)
+        for name, hook in hooks:
+            event.remove(Engine, name, hook)
+        for engine in engines:
+            engine.dispose()
 
 
 def _reason(error: Exception) -> str:
