@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalstop import __version__
 from evalstop.cli import main
 from evalstop.commands import COMMANDS
-from evalstop.console import plain
+from evalstop.console import plain, table
 from evalstop.detectors import DETECTORS
 from evalstop.detectors.settings import (
     build,
@@ -224,3 +224,14 @@ def test_unknown_names_get_the_nearest():
 def test_names_are_printed_as_plain_text():
     assert plain("a\x1b[31mb\nc\u202ed") == "a?[31mb?c?d"
     assert plain("naïve é 日本") == "naïve é 日本"
+
+
+def test_a_table_in_a_narrow_terminal_loses_no_letter(monkeypatch, capsys):
+    from rich.console import Console
+
+    narrow = Console(width=40, force_terminal=True, no_color=True)
+    monkeypatch.setattr("rich.console.Console", lambda **_: narrow)
+    table("", ["run", "verdict", "statistic"], [["a-run-of-a-long-name", "go on", "2 / 4"]] * 2)
+    told = capsys.readouterr().out
+    assert "…" not in told
+    assert "2 / 4" in told

@@ -5,7 +5,7 @@ import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -66,7 +66,12 @@ def table(
     console = Console()
     if not console.is_terminal:  # a file or a pipe wants whole lines
         console = Console(width=200)
-    console.print(make_table(title, columns, rows, dense=dense))
+    columns, rows = list(columns), [list(row) for row in rows]
+    made = make_table(title, columns, rows, dense=dense)
+    wanted = console.measure(made, options=console.options.update(width=10_000)).maximum
+    if wanted > console.width:
+        made = make_table(title, columns, rows, dense=True)
+    console.print(made)
 
 
 def make_table(
@@ -90,7 +95,10 @@ def make_table(
     )
     for i, column in enumerate(columns):
         right = bool(cells) and all(_is_number(row[i]) for row in cells)
-        made.add_column(Text(column), justify="right" if right else "left")
+        # Where room is short, texts go on in the next line (cut off, a name would name nothing)
+        # and numbers stay whole.
+        justify: Literal["left", "right"] = "right" if right else "left"
+        made.add_column(Text(column), justify=justify, overflow="fold", no_wrap=right)
     for row in cells:
         made.add_row(*(Text(_cell(c)) for c in row))
     return made
