@@ -183,6 +183,8 @@ def compare(
         If the curves lack the channels of every detector asked for.
     """
     runs_needed(fpr)  # refuses what is no rate
+    if seed < 0:
+        raise UserError(f"seed: must be at least 0, got {seed}")
     readable, warnings = _readable(labelled, detectors)
     try:
         _held_out(labelled, np.zeros(len(labelled)), fpr)

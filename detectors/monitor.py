@@ -117,6 +117,8 @@ class Monitor:
     ) -> None:
         self.detector = detector
         self.threshold = check_threshold(threshold)
+        if late not in ("raise", "drop"):
+            raise UserError(f"late: must be 'raise' or 'drop', got {late!r}")
         self.late = late
         self._rule = recursive(detector)
         self._inputs = inputs_of(detector)
@@ -194,16 +196,18 @@ class Monitor:
             If a value is infinite, a declared channel is not given, or (``late="raise"``) a step
             is not after the run's last one. Nothing has changed then.
         """
-        rows = np.asarray(handles, dtype=np.int64)
+        rows = np.asarray(handles, dtype=None if np.size(handles) else np.int64)
+        if rows.ndim != 1 or rows.dtype.kind not in "iu":
+            raise UserError("handles: must be whole numbers (n,), as handles() gives them")
         if len(rows) and (rows.min() < 0 or rows.max() >= len(self._handles)):
             raise UserError("handles: a run is not known here, get its handle from handles()")
         if len(np.unique(rows)) < len(rows):
             raise UserError("handles: a run comes twice, give its evals one after the other")
         given = (score, loss, proxy, kl, progress, step)
         evals = np.full((len(rows), len(CHANNELS)), np.nan)
-        for column, values in zip(evals.T, given, strict=True):
+        for name, column, values in zip(CHANNELS, evals.T, given, strict=True):
             if values is not None:
-                column[:] = values
+                column[:] = _one_each(name, values, len(rows))
         absent = tuple(c for c, v in zip(CHANNELS, given, strict=True) if v is None)
         everything = len(rows) == len(self._books.last) and np.array_equal(
             rows, np.arange(len(rows))
@@ -370,6 +374,17 @@ def _blank(n: int) -> Books:
         ),
         np.full((n, len(CHANNELS)), np.nan),
     )
+
+
+def _one_each(name: str, values: ArrayLike, n: int) -> FloatArray:
+    """Give the values of a channel ``(n,)``; a single number, a common step say, stands for all."""
+    try:
+        array = np.asarray(values, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{name}: must be numbers ({error})") from error
+    if array.shape not in ((), (n,)):
+        raise UserError(f"{name}: has shape {array.shape}, there are {n} runs")
+    return array
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any numpy scalar

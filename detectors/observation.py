@@ -44,6 +44,17 @@ class Observation(NamedTuple):
     step: FloatArray | None = None
 
 
+def _numbers(name: str, values: ArrayLike) -> FloatArray:
+    """Give an array of floats, the caller's own where it is one."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (ValueError, TypeError) as error:
+        raise UserError(
+            f"{name}: must be numbers (n_runs, n_evals), curves of different lengths go to "
+            f"Runs.of ({error})"
+        ) from error
+
+
 @dataclass(frozen=True, eq=False)
 class Runs:
     """Eval curves of many runs, padded to the longest: arrays of shape ``(n_runs, n_evals)``.
@@ -72,7 +83,7 @@ class Runs:
     step: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        score = np.asarray(self.score, dtype=float)
+        score = _numbers("score", self.score)
         if score.ndim != 2:
             raise UserError(f"score: must have shape (n_runs, n_evals), got shape {score.shape}")
         longest = score.shape[1]
@@ -86,7 +97,7 @@ class Runs:
             values = getattr(self, name)
             if values is None:
                 continue
-            values = np.asarray(values, dtype=float)
+            values = _numbers(name, values)
             if values.shape != score.shape:
                 raise UserError(f"{name}: has shape {values.shape}, the scores have {score.shape}")
             if np.isinf(values).any():

@@ -77,6 +77,33 @@ def test_an_infinite_score_raises_and_changes_nothing():
     assert monitor.to_json() == before
 
 
+@pytest.mark.parametrize(
+    ("handles", "channels", "sentence"),
+    [
+        ([0, 1], {"score": [0.1], "step": [9, 9]}, "score: has shape"),
+        ([0, 1], {"score": [0.1, 0.2, 0.3]}, "score: has shape"),
+        ([0, 1], {"score": ["x", 0.2]}, "score: must be numbers"),
+        ([0.5], {"score": [0.1]}, "handles: must be whole numbers"),
+        ([7], {"score": [0.1]}, "handles: a run is not known"),
+    ],
+)
+def test_a_fleet_whose_values_do_not_fit_is_refused(handles, channels, sentence):
+    monitor = Monitor(KDecline(), 2)
+    monitor.handles(["a", "b"])
+    with pytest.raises(UserError, match=sentence):
+        monitor.update_many(handles, **channels)
+    both = monitor.update_many([0, 1], [0.5, 0.6], step=100)  # one step for all
+    np.testing.assert_array_equal(both.best_step, 100)
+
+
+def test_scores_that_are_no_table_of_numbers_are_refused():
+    for scores in ([[1, 2], [1]], [["a", "b"]], [[1j, 2]]):
+        with pytest.raises(UserError, match="score: must be numbers"):
+            Runs(scores)
+    with pytest.raises(UserError, match="late: must be"):
+        Monitor(KDecline(), 2, late="never")
+
+
 def test_a_fleet_and_its_runs_agree():
     rng = np.random.default_rng(3)
     scores = rng.standard_normal((50, 12))
