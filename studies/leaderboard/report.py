@@ -203,6 +203,11 @@ class Report:
                 drawn[f"critical-difference-{threshold}"] = critical_difference(*found)
         return drawn
 
+    @cached_property
+    def svgs(self) -> dict[str, str]:
+        """All figures, drawn."""
+        return {name: drawing.svg(name) for name, drawing in self.figures.items()}
+
     def save(self, out: Path, command: str = "") -> list[Path]:
         """Write the tables, the figures and the page; give their paths."""
         tables = {
@@ -219,8 +224,7 @@ class Report:
             parquet = io.BytesIO()
             table.to_parquet(parquet, index=False, engine="pyarrow")
             files[f"{name}.parquet"] = parquet.getvalue()
-        for name, drawing in self.figures.items():
-            files[f"{name}.svg"] = drawing.svg(name)
+        files |= {f"{name}.svg": text for name, text in self.svgs.items()}
         for name, content in files.items():
             write_atomically(out / name, content)
         return [out / name for name in files]
@@ -228,8 +232,8 @@ class Report:
     def html(self, command: str = "") -> str:
         """Lay out the page: text, tables and inline figures, nothing from outside."""
         drawn = {
-            name: Markup(inline(drawing.svg(name), name).replace("<svg ", _wide(drawing), 1))
-            for name, drawing in self.figures.items()
+            name: Markup(inline(text, name).replace("<svg ", _wide(self.figures[name]), 1))
+            for name, text in self.svgs.items()
         }
         return page(
             "leaderboard.html.j2",
