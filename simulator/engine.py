@@ -215,7 +215,7 @@ class Engine:
     def aim(self, job: JobView) -> None:
         """Set the moment at which a running job ends or comes to its mark."""
         i = job.order
-        left = min(self.work[i], self.stops.marks[i]) - job.done
+        left = max(min(self.work[i], self.stops.marks[i]) - job.done, 0)  # less by rounding only
         self.ends[i] = end = job.since + (left if job.speed == 1 else left / job.speed)
         heapq.heappush(self.events, (end, END, i))
 

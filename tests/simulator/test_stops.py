@@ -15,7 +15,15 @@ from test_against_naive import RULES, clusters
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.stop_at import StopAt
 from evalstop.errors import UserError
-from evalstop.simulator import POLICIES, ConservationError, build_policy, simulate
+from evalstop.simulator import (
+    POLICIES,
+    ConservationError,
+    Job,
+    Truth,
+    Workload,
+    build_policy,
+    simulate,
+)
 from evalstop.simulator.accounting import check_conservation
 from evalstop.simulator.evalstop import EvalStop
 from evalstop.simulator.presets import Scenario, build_preset, overlay
@@ -140,10 +148,11 @@ def test_a_wrongly_stopped_job_comes_again():
 
 
 def test_a_second_attempt_pays_no_overhead_and_is_estimated_anew():
-    made = scenario((0, 4, 8, RISES), (0, 4, 5, RISES))
+    made = scenario((0, 4, 8, RISES), (1, 4, 5, RISES))
     # resume: 4 s are left of the first by estimate, fewer than the 5 s of the second
     found = run(made, "sjf-est-skip", StopAt(0.5), resubmit="resume", overhead=100)
-    assert found.ends == [2.5 + 2.5 + 4 + 4, 5]
+    assert found.ends == [8, 13]
+    made = scenario((0, 4, 8, RISES), (0, 4, 5, RISES))
     found = run(made, "srtf", StopAt(0.5), resubmit="restart", overhead=100)
     assert found.ends == [2.5 + 5 + 4 + 8, 7.5]
 
@@ -245,6 +254,20 @@ def test_the_policy_underneath_decides_as_if_the_job_were_that_short(scheduler, 
     plain = simulate(workload, build_policy(scheduler), gpus, overhead=overhead)
     assert list(stopped.ends) == list(plain.ends)
     assert list(stopped.preemptions) == list(plain.preemptions)
+
+
+def test_a_mark_that_rounding_has_left_behind_is_reached_at_once():
+    # the first is preempted at .8 s exactly, with .3 s of work: more than the float .6 * .5
+    half, quarter, tenth = Fraction(1, 2), Fraction(1, 4), Fraction(1, 10)
+    jobs = [(3 * tenth, half, half), (3 * tenth, quarter, half), (8 * tenth, 0.45, 9 * tenth)]
+    workload = Workload(
+        [Job(str(i), submit, 1, estimate) for i, (submit, estimate, _) in enumerate(jobs)],
+        [Truth(duration, 2.0) for *_, duration in jobs],
+    )
+    stops = Stops(workload, [0.6, 0.4, 0.2], Reaction(deprioritise=True))
+    found = simulate(workload, build_policy("loss-aware"), 1, stops=stops)
+    assert found.demoted == {0, 1, 2}
+    assert max(found.ends) == pytest.approx(2.2)
 
 
 class Demoting(naive.Rule):
