@@ -13,6 +13,9 @@ from evalstop.benchmarks.pages import page, percent
 from evalstop.benchmarks.plots import Drawing, inline
 from evalstop.benchmarks.posterior import OraclePosterior
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.zoo.always import Always
+from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.never import Never
 from evalstop.studies.analysis import Table
 from evalstop.studies.leaderboard.boards import ONE, OWN, RANKED, Board
 from evalstop.studies.leaderboard.figures import WORDS, critical_difference, saved_dots, world_map
@@ -26,8 +29,7 @@ from evalstop.studies.leaderboard.standings import (
 )
 
 SHOWN_FPR = 0.015
-POSTERIOR = OraclePosterior.name
-SIGNIFICANT = 0.05
+POSTERIOR, K2 = OraclePosterior.name, KDecline.name
 COLUMNS = {
     "rule": "The detector, with the settings that differ from its defaults.",
     "saved": "Of the GPU-time after the peaks of hacking runs, the share given back; a premature "
@@ -102,8 +104,9 @@ class Report:
             columns[f"{board.name}_gain"] = told["difference"]
         frame = pd.DataFrame(columns)
         frame["reference"] = told["reference"]
-        names = [board.name for board in self.rankings]
-        return frame.assign(mean=frame[names].mean(axis=1)).sort_values("mean", ascending=False)
+        mean = frame[[board.name for board in self.rankings]].mean(axis=1)
+        mean[[Never.name, Always.name]] = -1  # no rules to aim at: the least last
+        return frame.assign(mean=mean).sort_values("mean", ascending=False, kind="stable")
 
     def findings(self) -> list[str]:
         """Say in a few sentences who leads, by how much, and what is out of reach."""
@@ -123,12 +126,15 @@ class Report:
         first = rules.iloc[0]
         text = (
             f"{board.title}, {WORDS[threshold]}, {percent(fpr)} false alarms: "
-            f"{first['detector']} saves most, {_interval(first, by)}; "
-            f"who knows the world saves {told.loc[POSTERIOR, by]:.3f} ({POSTERIOR})"
+            f"{first['detector']} saves most, {_interval(first, by)}"
         )
-        return text + (
-            f", k=2 {told.loc['k-decline', by]:.3f}" if "k-decline" in told.index else ""
-        )
+        if not pd.isna(first["difference"]):
+            text += (
+                f", {first['difference']:+.3f} to the best single rule, {first['best_single']} "
+                f"(p {first['p_holm']:.2g})"
+            )
+        text += f"; who knows the world saves {told.loc[POSTERIOR, by]:.3f} ({POSTERIOR})"
+        return text + (f", k=2 {told.loc[K2, by]:.3f}" if K2 in told.index else "")
 
     def _over_rankings(self) -> list[str]:
         ranked = self.ranked()
@@ -136,18 +142,16 @@ class Report:
         rules = ranked[~ranked["reference"]]
         winners = {name: rules[name].idxmax() for name in names}
         if len(set(winners.values())) == 1:
-            said = [f"{rules[names[0]].idxmax()} wins {_listed(names)}"]
-        else:
-            each = (
-                f"{rule} wins {name} ({rules.loc[rule, name]:.3f})"
-                for name, rule in winners.items()
-            )
-            said = [f"no rule wins {_listed(names)}: {'; '.join(each)}"]
+            return [f"{winners[names[0]]} wins {_listed(names)}"]
+        each = "; ".join(f"{r} wins {n} ({rules.loc[r, n]:.3f})" for n, r in winners.items())
         front = [
             f"{rule} ({', '.join(f'{rules.loc[rule, name]:.3f}' for name in names)})"
             for rule in pareto(rules[names])
         ]
-        return [*said, f"on the Pareto front of {_listed(names)}: {'; '.join(front)}"]
+        return [
+            f"no rule wins {_listed(names)}: {each}",
+            f"on the Pareto front of {_listed(names)}: {'; '.join(front)}",
+        ]
 
     def console_tables(self) -> list[Table]:
         """Give a table for each board, and one for the rankings, to print."""
@@ -221,9 +225,8 @@ class Report:
         }
         for name, table in tables.items():
             files[f"{name}.csv"] = table.to_csv(index=False)
-            parquet = io.BytesIO()
-            table.to_parquet(parquet, index=False, engine="pyarrow")
-            files[f"{name}.parquet"] = parquet.getvalue()
+            files[f"{name}.parquet"] = _parquet(table)
+        files["scores.parquet"] = _parquet(self.leaderboard.frame)
         files |= {f"{name}.svg": text for name, text in self.svgs.items()}
         for name, content in files.items():
             write_atomically(out / name, content)
@@ -252,6 +255,12 @@ class Report:
 
 
 _SHORT = ("recall_before_last", "premature", "fpr_healthy", "fpr_worst")
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    table.to_parquet(file, index=False, engine="pyarrow")
+    return file.getvalue()
 
 
 def _where(frame: pd.DataFrame, board: str, threshold: str, fpr: float) -> pd.DataFrame:

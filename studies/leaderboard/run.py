@@ -22,7 +22,7 @@ from evalstop.simulator.worlds import WORLDS
 from evalstop.simulator.worlds.paper import Paper
 from evalstop.studies.cell import Cell
 from evalstop.studies.leaderboard.boards import RANKED, Board, make_boards
-from evalstop.studies.leaderboard.contest import Arena, Contestant, Key, Rule
+from evalstop.studies.leaderboard.contest import SCORES, Arena, Contestant, Key, Rule
 from evalstop.studies.results import write_results
 from evalstop.studies.runner import run
 from evalstop.studies.store import Numbers, Store
@@ -132,7 +132,7 @@ def compete(
     jobs: int = 1,
     advance: Callable[[int, int], None] = lambda done, total: None,
 ) -> Leaderboard:
-    """Compute what is missing, measure costs, and save ``results.parquet``.
+    """Compute what is missing, measure costs, and save the means over worlds as results.
 
     Parameters
     ----------
@@ -163,10 +163,6 @@ def compete(
         for row in _rows(board, spec_of(rule), cell, told)
     ]
     frame = pd.DataFrame(rows)
-    places = frame[["board", "world", "fpr"]].drop_duplicates()
-    points = {tuple(place): i for i, place in enumerate(places.to_numpy().tolist())}
-    keys = frame[["board", "world", "fpr"]].to_numpy().tolist()
-    frame.insert(0, "point", [points[tuple(key)] for key in keys])
     told = {
         "study": {
             "name": "leaderboard",
@@ -180,8 +176,19 @@ def compete(
         "seed": seed,
         "cells": len(placed),
     }
-    write_results(out, told, frame)
+    write_results(out, told, _over_worlds(frame))
     return Leaderboard(entries, seed, frame, measure_cost(rules))
+
+
+def _over_worlds(frame: pd.DataFrame) -> pd.DataFrame:
+    """Give the means over the worlds of each board, as tracked results."""
+    keys = ["board", "fpr", "detector", "threshold", "repeat", "cell"]
+    scores = [score for score in SCORES if score != "threshold_value"]
+    groups = frame.groupby(keys, sort=False)
+    told = groups[scores].mean().assign(fpr_worst=groups["fpr_healthy"].max()).reset_index()
+    told["point"] = told.groupby(["board", "fpr"], sort=False).ngroup()
+    told["cell"] += "-" + told["threshold"] + "-" + told["fpr"].map(repr)
+    return told[["point", *keys[:-1], *scores, "fpr_worst", "cell"]]
 
 
 def _arena(board: Board, entries: Entries) -> Arena:
