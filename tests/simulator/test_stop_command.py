@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -180,6 +181,16 @@ def test_a_demotion_that_does_nothing_is_warned_about(run):
     assert [line for line in err if "to deprioritise it does nothing" in line]
     _, _, err = run(*asked, "--scheduler", "srtf-est")
     assert not [line for line in err if "deprioritise" in line]
+
+
+def test_the_page_on_stops_runs_and_names_every_option(run, capsys):
+    page = (Path(__file__).parents[2] / "docs" / "evalstop-on-the-cluster.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(example, {})
+    assert capsys.readouterr().out == example.splitlines()[-1].removeprefix("# ") + "\n"
+    _, told, _ = run("--help")
+    for option in re.findall(r"`(--[a-z-]+)", page):
+        assert option in told
 
 
 def test_a_real_trace(told, shared):
