@@ -60,6 +60,7 @@ class Told(NamedTuple):
     params: Params
     values: list[float]
     told: Mapping[str, Any]
+    distributions: Mapping[str, BaseDistribution]
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ class Search:
             key = str(trial.number) if self.points is None else json.dumps(trial.params)
             found.setdefault(key, trial)
         return [
-            Told(number, t.params, list(t.values), t.user_attrs[TOLD])
+            Told(number, t.params, list(t.values), t.user_attrs[TOLD], t.distributions)
             for number, t in enumerate(found.values())
         ]
 

@@ -12,6 +12,7 @@ from evalstop.commands.schedulers import schedulers
 from evalstop.commands.simulate import simulate
 from evalstop.commands.study import study
 from evalstop.commands.track import track
+from evalstop.commands.tune import tune
 from evalstop.commands.ui import ui
 from evalstop.commands.watch import watch
 
@@ -28,6 +29,7 @@ COMMANDS = (
     study,
     reproduce,
     leaderboard,
+    tune,
     track,
     ui,
 )

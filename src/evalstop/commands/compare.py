@@ -15,14 +15,13 @@ from evalstop.commands.curves import (
     DIRECTION,
     METRIC,
     STEP_EVERY,
+    labels_of,
     read_curves,
     split_pairs,
 )
 
 if TYPE_CHECKING:
-    from evalstop.benchmarks.labelled import Labels
     from evalstop.benchmarks.leaderboard import Comparison, Operated
-    from evalstop.detectors.logs.eval_runs import EvalRuns
     from evalstop.detectors.rules import Detector
 
 DEFAULT = (
@@ -71,7 +70,7 @@ def compare(
     evals = read_curves(curves, metric, direction, step_every)
     labelled = label_curves(
         evals,
-        _labels(evals, labels),
+        labels_of(evals, labels),
         positive=positive,
         select=split_pairs(select, "--select"),
     )
@@ -95,15 +94,6 @@ def compare(
         write_compared(found, out)
         if track:
             tracked.send(out)
-
-
-def _labels(evals: "EvalRuns", labels: str) -> "Labels":
-    """Take labels from a column of the curves if there is one of that name, else from a file."""
-    from evalstop.benchmarks.labelled import labels_in_column, labels_in_file
-
-    if not any(labels in curve.labels for curve in evals.curves) and Path(labels).is_file():
-        return labels_in_file(Path(labels))
-    return labels_in_column(evals, labels)
 
 
 def _show(found: "Comparison") -> None:

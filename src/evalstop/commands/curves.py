@@ -10,6 +10,7 @@ from evalstop.commands.read import DIRECTION, METRIC, split_directions
 from evalstop.errors import UserError
 
 if TYPE_CHECKING:
+    from evalstop.benchmarks.labelled import Labels
     from evalstop.detectors.logs.eval_runs import EvalRuns
 
 CURVES = typer.Argument(
@@ -20,7 +21,7 @@ CURVES = typer.Argument(
 )
 STEP_EVERY = typer.Option(None, help="Steps between evals of a file without.", show_default=False)
 
-__all__ = ["CURVES", "DIRECTION", "METRIC", "STEP_EVERY", "read_curves", "split_pairs"]
+__all__ = ["CURVES", "DIRECTION", "METRIC", "STEP_EVERY", "labels_of", "read_curves", "split_pairs"]
 
 
 def read_curves(
@@ -52,3 +53,12 @@ def split_pairs(given: list[str], option: str) -> dict[str, str]:
             raise UserError(f"{option} {text}: say NAME=VALUE")
         split[column] = value
     return split
+
+
+def labels_of(evals: "EvalRuns", labels: str) -> "Labels":
+    """Take labels from a column of the curves if there is one of that name, else from a file."""
+    from evalstop.benchmarks.labelled import labels_in_column, labels_in_file
+
+    if not any(labels in curve.labels for curve in evals.curves) and Path(labels).is_file():
+        return labels_in_file(Path(labels))
+    return labels_in_column(evals, labels)

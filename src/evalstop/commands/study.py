@@ -5,33 +5,35 @@ from pathlib import Path
 import typer
 
 from evalstop.commands import tracked
+from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
 
 
 def study(
     which: str = typer.Argument(
         ..., metavar="NAME|FILE.toml", help="A study, or one of its points: noise, noise/3."
     ),
-    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    jobs: int = JOBS,
+    backend: str = BACKEND,
+    scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
     out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/NAME."),
     seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
     track: bool = tracked.TRACK,
 ) -> None:
     """Run a study on all processors, or go on where it was interrupted; show what it says."""
-    from joblib import cpu_count
-
     from evalstop.console import plain, progress, table
+    from evalstop.studies.backends import workers
     from evalstop.studies.find import find
     from evalstop.studies.results import run_study
 
     found = find(which, smoke=smoke)
-    with progress() as bar:
+    with workers(backend, scheduler_address, jobs) as n_workers, progress() as bar:
         task = bar.add_task(found.study.name, total=None)
         results = run_study(
             found.study,
             out or Path("evalstop-out") / found.study.name,
             seed=seed,
-            jobs=jobs or cpu_count(),
+            jobs=n_workers,
             point=found.point,
             advance=lambda done, total: bar.update(task, completed=done, total=total),
         )

@@ -1,0 +1,161 @@
+"""``evalstop tune``: which settings of a rule are best, shown on runs that the search never saw."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from evalstop import console
+from evalstop.commands import tracked
+from evalstop.commands.again import again
+from evalstop.commands.curves import (
+    DIRECTION,
+    METRIC,
+    STEP_EVERY,
+    labels_of,
+    read_curves,
+    split_pairs,
+)
+from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
+from evalstop.errors import UserError
+
+if TYPE_CHECKING:
+    from evalstop.benchmarks.labelled import LabelledCurves
+
+TRIALS, SMOKE_TRIALS = 100, 16
+RUNS, SMOKE_RUNS = 2000, 300
+
+
+def tune(
+    context: typer.Context,
+    detector: str = typer.Option(
+        ..., help="NAME[:field=value,...]; also field=low..high and field=a|b. Others are searched."
+    ),
+    trials: int | None = typer.Option(
+        None, help=f"Settings to try, else {TRIALS}; all if there are fewer.", show_default=False
+    ),
+    objective: str = typer.Option(
+        "saved@fpr=.015", help="saved or recall @fpr=RATE, or multi: saved,fpr,delay."
+    ),
+    world: list[str] = typer.Option(
+        [], help="World to tune on, NAME[:field=value,...]; the last third is held out; repeatable."
+    ),
+    curves: list[Path] = typer.Option([], help="Labelled curves instead of worlds; repeatable."),
+    labels: str | None = typer.Option(
+        None, help="Text column of the curves, or a CSV file with run[,metric],label."
+    ),
+    positive: str = typer.Option("declined", help="Label of curves that should be stopped."),
+    select: list[str] = typer.Option([], help="COLUMN=VALUE: only these curves; repeatable."),
+    metric: list[str] = METRIC,
+    direction: list[str] = DIRECTION,
+    step_every: float | None = STEP_EVERY,
+    sampler: str = typer.Option("auto", help="auto, grid, tpe, nsga2 or random."),
+    runs: int | None = typer.Option(
+        None, help=f"Runs of each world in a part, else {RUNS}.", show_default=False
+    ),
+    storage: str | None = typer.Option(
+        None, help="Optuna URL (sqlite, PostgreSQL) for the trials; several may work on it."
+    ),
+    jobs: int = JOBS,
+    backend: str = BACKEND,
+    scheduler_address: str | None = SCHEDULER,
+    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+    out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/tune-NAME."),
+    smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
+    track: bool = tracked.TRACK,
+    json: bool = typer.Option(False, "--json", help="Print what was found as JSON."),
+) -> None:
+    """Search the fields of a detector, or go on where that was interrupted.
+
+    Trials are scored on train runs, the winner is chosen on validation runs and shown on held-out
+    runs. A rule that counts (k-decline) is also tried on many lengths and noises, unless worlds or
+    curves are given.
+    """
+    from evalstop.detectors.settings import name_of
+    from evalstop.studies.backends import workers
+    from evalstop.studies.tuning.goal import read_goal
+    from evalstop.studies.tuning.places import DEFAULT_WORLDS, curve_place, world_places
+    from evalstop.studies.tuning.report import analyse, as_json, save
+    from evalstop.studies.tuning.space import read_space
+    from evalstop.studies.tuning.tune import Tuning
+    from evalstop.studies.tuning.tune import tune as search
+    from evalstop.studies.tuning.where import ask_where, counting_axis
+
+    space, goal = read_space(detector), read_goal(objective)
+    if curves:
+        labelled = _labelled(curves, labels, positive, select, metric, direction, step_every)
+        places = [curve_place(labelled, seed)]
+    else:
+        places = world_places(world or DEFAULT_WORLDS, runs or (SMOKE_RUNS if smoke else RUNS))
+    if curves and (world or runs):
+        raise UserError("--curves: --world and --runs do not go with them, leave them out")
+    if labels and not curves:
+        raise UserError("--labels: there are no curves to label, give --curves")
+    tuning = Tuning(
+        space,
+        goal,
+        tuple(places),
+        sampler,
+        (SMOKE_TRIALS if smoke else TRIALS) if trials is None else trials,
+        seed,
+    )
+    out = out or Path("evalstop-out") / f"tune-{name_of(space.base)}"
+    axis = None if world or curves else counting_axis(space)
+    where = None
+    with workers(backend, scheduler_address, jobs) as n_workers, console.progress() as bar:
+
+        def begin(name: str) -> Callable[[int, int], None]:
+            task = bar.add_task(name, total=None)
+            return lambda done, total: bar.update(task, completed=done, total=total)
+
+        found = search(tuning, out, storage=storage, jobs=n_workers, advance=begin("trials"))
+        if axis is not None:
+            where = ask_where(
+                *(space, axis, goal, out / "where"),
+                seed=seed,
+                jobs=n_workers,
+                smoke=smoke,
+                advance=begin("where"),
+            )
+    analysis = analyse(found, where)
+    if where is not None:
+        where.analysis().save(where.results.folder)
+    files = save(found, where, out, again(context, "out", "jobs", "json"))
+    if json:
+        console.print_json(as_json(found, where))
+    else:
+        for finding in analysis.findings:
+            print("-", console.plain(finding))
+        for each in analysis.tables:
+            console.table(each.title, each.columns, each.rows)
+    console.notes([f"seed {seed}"])
+    console.say("wrote", f"{out}: {', '.join(file.name for file in files)}")
+    if track:
+        tracked.send(out)
+
+
+def _labelled(
+    curves: list[Path],
+    labels: str | None,
+    positive: str,
+    select: list[str],
+    metric: list[str],
+    direction: list[str],
+    step_every: float | None,
+) -> "LabelledCurves":
+    """Read the curves that are tuned on."""
+    from evalstop.benchmarks.labelled import label_curves
+
+    if labels is None:
+        raise UserError("--curves: which of them should be stopped? Give --labels COLUMN or FILE")
+    evals = read_curves(curves, metric, direction, step_every)
+    labelled = label_curves(
+        evals,
+        labels_of(evals, labels),
+        positive=positive,
+        select=split_pairs(select, "--select"),
+    )
+    console.notes(labelled.notes)
+    console.warnings(labelled.warnings)
+    return labelled
