@@ -134,6 +134,16 @@ def test_a_world_that_sets_its_length_is_on_the_board_of_that():
     }
 
 
+def test_an_alarm_at_the_last_eval_counts_for_nothing_and_spends_nothing():
+    """A rule that says the same of all runs is left with its last eval."""
+    (board,) = make_boards(["paper"], [8], [0.05])
+    made = Arena(board.fields, 100).make(np.random.SeedSequence(0))
+    told = Contestant(DETECTORS.build("fixed-progress"), board.fprs, (OWN,)).measure(made)
+    told = {Key.read(text).score: value for text, value in told.items()}
+    assert 7 / 8 < told["threshold_value"] < 1
+    assert told["fpr_healthy"] == told["recall_before_last"] == 0
+
+
 def test_pareto_and_alike():
     scores = pd.DataFrame({"a": [1, 2, 1, 0], "b": [1, 1, 3, 0]}, index=list("wxyz"))
     assert pareto(scores) == ["x", "y"]
