@@ -8,6 +8,7 @@ import typer
 from evalstop import console
 from evalstop.commands.again import again
 from evalstop.commands.tracked import TRACK, send
+from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
 from evalstop.errors import UserError
 
 T = TypeVar("T", int, float)
@@ -23,7 +24,9 @@ def leaderboard(
     ),
     fpr: str = typer.Option(".01,.015,.05", help="Budgets of false alarms per healthy run."),
     horizons: str = typer.Option("8,20", help="Evals of a run; a board for each."),
-    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    jobs: int = JOBS,
+    backend: str = BACKEND,
+    scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
     out: Path = typer.Option(Path("evalstop-out/leaderboard"), help="Folder of the report."),
     seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
@@ -31,9 +34,8 @@ def leaderboard(
     track: bool = TRACK,
 ) -> None:
     """Rank stop rules over worlds, or go on where that was interrupted; write the report."""
-    from joblib import cpu_count
-
     from evalstop.detectors.settings import split_specs
+    from evalstop.studies.backends import workers
     from evalstop.studies.leaderboard.report import Report
     from evalstop.studies.leaderboard.run import compete, enter
 
@@ -43,17 +45,19 @@ def leaderboard(
         _numbers(horizons, "--horizons", int),
         _numbers(fpr, "--fpr", float),
     )
-    with console.progress() as bar:
+    with workers(backend, scheduler_address, jobs) as n_workers, console.progress() as bar:
         task = bar.add_task("leaderboard", total=None)
         found = compete(
             entries.smaller() if smoke else entries,
             out,
             seed=seed,
-            jobs=jobs or cpu_count(),
+            jobs=n_workers,
             advance=lambda done, total: bar.update(task, completed=done, total=total),
         )
     report = Report(found)
-    files = report.save(out, again(context, "out", "json", "jobs"))
+    files = report.save(
+        out, again(context, "out", "json", "jobs", "backend", "scheduler_address", "track")
+    )
     if json:
         console.print_json(report.standings.to_dict("records"))
     else:
