@@ -15,7 +15,7 @@ from evalstop.detectors.logs.formats.csv_text import Dialect, rows
 from evalstop.detectors.logs.log import Ask
 from evalstop.detectors.logs.problems import NoCurveError
 from evalstop.detectors.logs.rules.branches import Point, equal
-from evalstop.detectors.logs.rules.cells import number, step
+from evalstop.detectors.logs.rules.cells import is_nothing, number, step
 from evalstop.detectors.logs.rules.names import clean, is_eval, use
 from evalstop.detectors.logs.rules.roles import channel, is_train
 from evalstop.detectors.logs.rules.sentences import lines_text, some
@@ -42,7 +42,7 @@ def read(file: LogFile, told: Dialect) -> Found:
     """Read all curves and the channels beside them."""
     reader = rows(file, told.delimiter)
     header = [clean(cell.strip()) for cell in next(reader).cells]
-    found, odd = Found(), []
+    found, odd, unread = Found(), [], []
     clock = _clock(header) or "step"
     curves: dict[tuple[str, ...], list[Record]] = {}
     for row in reader:
@@ -56,8 +56,14 @@ def read(file: LogFile, told: Dialect) -> Found:
         named = (record.get("source", ""), run, record["metric"], record.get("role", ""))
         key = (record["curve_id"],) if record.get("curve_id") else named
         curves.setdefault(key, []).append(record)
+        if number(record["value"], told.decimal) is None and not is_nothing(record["value"]):
+            unread.append(row.line)
     if odd:
         found.warnings.append(f"{file.path}: {lines_text(odd)}: no row of a curve, left out")
+    if unread:
+        found.warnings.append(
+            f"{file.path}: {lines_text(unread)}: value is no number, left out"
+        )
     tables = [Table(records, clock, told.decimal, file.run) for records in curves.values()]
     by_run: dict[str, list[Table]] = {}
     for table in tables:
