@@ -141,17 +141,25 @@ class Report:
         names = [board.name for board in self.rankings]
         rules = ranked[~ranked["reference"]]
         winners = {name: rules[name].idxmax() for name in names}
+        each = "; ".join(
+            f"{rule} in {name} ({rules.loc[rule, name]:.3f}{self._lead(rules.loc[rule], name)})"
+            for name, rule in winners.items()
+        )
         if len(set(winners.values())) == 1:
-            return [f"{winners[names[0]]} wins {_listed(names)}"]
-        each = "; ".join(f"{r} wins {n} ({rules.loc[r, n]:.3f})" for n, r in winners.items())
+            return [f"one rule saves most in {_listed(names)}: {each}"]
         front = [
             f"{rule} ({', '.join(f'{rules.loc[rule, name]:.3f}' for name in names)})"
             for rule in pareto(rules[names])
         ]
         return [
-            f"no rule wins {_listed(names)}: {each}",
+            f"no rule saves most in {_listed(names)}: {each}",
             f"on the Pareto front of {_listed(names)}: {'; '.join(front)}",
         ]
+
+    def _lead(self, row: "pd.Series[float]", name: str) -> str:
+        """Say how much more than the best single rule, and how sure that is."""
+        gain, p = row[f"{name}_gain"], row[f"{name}_p"]
+        return "" if pd.isna(gain) else f", {gain:+.3f} to the best single rule, p {p:.2g}"
 
     def console_tables(self) -> list[Table]:
         """Give a table for each board, and one for the rankings, to print."""
