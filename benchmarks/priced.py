@@ -1,5 +1,6 @@
 """A stop rule on a cluster: what it finds, whom it stops wrongly, what it is worth to others."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from evalstop.detectors.rules import Detector
 from evalstop.detectors.scan import scan
 from evalstop.simulator.evalstop import EvalStop, first_evals
 from evalstop.simulator.presets import Scenario
-from evalstop.simulator.pricing import Bill, Gain, gain, settle
+from evalstop.simulator.pricing import HOUR, Bill, Gain, gain, settle
 from evalstop.simulator.run import Run
 from evalstop.simulator.worlds.world import KINDS, World
 
@@ -48,14 +49,19 @@ def price(rule: EvalStop, scenario: Scenario, base: Run, run: Run) -> Priced:
     base, run : Run
         Without and with the rule.
     """
-    population, workload = scenario.population, scenario.workload
-    hours = [j.gpus * t.duration for j, t in zip(workload.jobs, workload.truths, strict=True)]
-    labelled = LabelledRuns.of_world(
-        population, np.array(hours, dtype=float) / 3600, rule.stop_types or KINDS
+    alarms = first_evals(rule.stopper, scenario.population, rule.threshold)
+    scores = score(labelled(scenario, rule.stop_types or KINDS), alarms)
+    truth = scenario.population.truth
+    return Priced(scores, settle(run, truth), gain(base, run, truth))
+
+
+def labelled(scenario: Scenario, stop_types: Sequence[str] = ("RLHF",)) -> LabelledRuns:
+    """Give the runs behind jobs as they are scored, weighed by the GPU-time of their jobs."""
+    jobs, truths = scenario.workload.jobs, scenario.workload.truths
+    hours = [j.gpus * t.duration / HOUR for j, t in zip(jobs, truths, strict=True)]
+    return LabelledRuns.of_world(
+        scenario.population, np.array(hours, dtype=float), tuple(stop_types)
     )
-    alarms = first_evals(rule.stopper, population, rule.threshold)
-    truth = population.truth
-    return Priced(score(labelled, alarms), settle(run, truth), gain(base, run, truth))
 
 
 def threshold_for(

@@ -13,6 +13,7 @@ import numpy as np
 
 from evalstop.benchmarks.outcomes import outcomes
 from evalstop.benchmarks.population import LabelledRuns
+from evalstop.benchmarks.priced import labelled
 from evalstop.benchmarks.scores import Scores, score_outcomes
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import check_settings, setting, spec_of
@@ -66,9 +67,7 @@ class Submitted:
     @cached_property
     def labelled(self) -> LabelledRuns:
         """Give the runs as they are scored, by their GPU-time."""
-        jobs, truths = self.scenario.workload.jobs, self.scenario.workload.truths
-        hours = [j.gpus * t.duration / HOUR for j, t in zip(jobs, truths, strict=True)]
-        return LabelledRuns.of_world(self.scenario.population, np.array(hours))
+        return labelled(self.scenario)
 
     def base(self, scheduler: str) -> Run:
         """Run a scheduler without stops."""
