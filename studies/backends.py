@@ -63,6 +63,8 @@ def _cluster(address: str) -> Iterator[int]:
     except (OSError, ValueError) as error:
         told = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise UserError(f"{address}: there is no dask scheduler, {told}; start one") from None
+    from evalstop.studies.cluster_backend import ClusterBackend
+
     with client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
@@ -71,7 +73,7 @@ def _cluster(address: str) -> Iterator[int]:
                 f"{address}: its scheduler has no worker, start some: dask worker {address}"
             ) from None
         _check_versions(address, client)
-        with parallel_config(backend="dask", client=client):
+        with parallel_config(backend=ClusterBackend(client=client)):
             yield sum(client.ncores().values())
 
 
