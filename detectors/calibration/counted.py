@@ -14,7 +14,7 @@ COUNTED = "flat curve, independent continuous noise"
 
 
 class Counted:
-    """k-decline or patience on permutations, counted."""
+    """k-decline or patience on permutations, counted; the statistic has to be the count."""
 
     method = "exact"
 
@@ -34,13 +34,9 @@ class Counted:
         return replace(counted(chosen, horizon), nominal=fpr)
 
     def p_value(self, observed: float, n_evals: int) -> float:
-        """Count; a size of drops says no more than that there were k of them."""
-        rule = self.detector
-        if isinstance(rule, KDecline) and rule.form == "tolerance":
-            k = rule.k if observed > 0 else 0
-        else:
-            k = int(np.clip(observed, 0, n_evals))  # n evals cannot make n declines
-        return false_alarm_rate(k, n_evals, rule.name) if k else 1.0
+        """Count, with the observed number as k."""
+        k = int(np.clip(observed, 0, n_evals))  # n evals cannot make n declines
+        return false_alarm_rate(k, n_evals, self.detector.name) if k else 1.0
 
 
 def counted(detector: KDecline | Patience, horizon: int) -> Calibration:

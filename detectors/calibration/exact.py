@@ -50,7 +50,7 @@ def exact(detector: Detector, fpr: float, horizon: int, *, seed: int = 0) -> Cal
 
 def exact_null(detector: Detector, *, seed: int = 0) -> Null:
     """Give what is known exactly of a detector, see `exact`."""
-    if isinstance(detector, KDecline | Patience):
+    if isinstance(detector, KDecline | Patience) and detector.discrete:
         return Counted(detector)
     if hasattr(detector, "chart"):
         try:

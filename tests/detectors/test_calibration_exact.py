@@ -138,16 +138,23 @@ def test_p_values_are_exact_on_all_permutations(spec, n):
     assert null.p_value(-np.inf, 0) == 1
 
 
-def test_a_size_of_drops_is_judged_by_their_number():
-    null = exact_null(DETECTORS.build("k-decline:k=3,form=tolerance"))
-    assert null.p_value(1e-6, 8) == null.p_value(2.0, 8) == float(false_alarm_probability(3, 8))
-    assert null.p_value(-0.2, 8) == null.p_value(0.0, 8) == 1
+def test_a_size_of_drops_has_a_threshold_of_its_own():
+    """Its k stays as it was asked for: a budget buys larger drops instead of more of them."""
+    rule = DETECTORS.build("k-decline:k=3,form=tolerance")
+    null = best_null(rule, FlatNoise(sigma=0.1))
+    found = null.calibrate(0.05, 12)
+    assert (found.method, found.detector) == ("flat", "k-decline:k=3,form=tolerance")
+    scores = 0.1 * np.random.default_rng(5).standard_normal((50_000, 12))
+    alarms = (scan(rule, Runs(scores)) >= found.threshold).any(axis=1).mean()
+    assert abs(alarms - 0.05) <= 4 * np.sqrt(2 * 0.05 / 50_000)
+    assert natural_promise(rule, 8).realised == float(false_alarm_probability(3, 8))
 
 
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
         ("slope-glr", "no exact calibration is known"),
+        ("k-decline:form=tolerance", "no exact calibration is known"),
         ("cusum", "exact run lengths hold for a given target and sigma only"),
         ("ewma:target=given", "set target=given, mean and sigma"),
         ("shiryaev-roberts:sigma=1", "set on=levels"),
