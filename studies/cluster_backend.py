@@ -1,7 +1,8 @@
-"""Joblib's backend for dask, but for tasks that kill every worker that is given them.
+"""Joblib's backend for dask, with two things put right (joblib 1.6).
 
-Joblib 1.6 waits for such a task for ever: dask gives up on it after a few workers, and joblib's
-callback, which is told of results alone, never hears of that.
+It waits for ever for a task that kills every worker it is given to: dask gives up on it after a
+few, and joblib's callback, which is told of results alone, never hears of that. And it does the
+work of a cluster with a single worker in the process that asks for it.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,12 @@ from evalstop.errors import UserError
 
 
 class ClusterBackend(DaskDistributedBackend):  # type: ignore[misc] # joblib has no types
-    """The backend, with lost tasks told like any other result."""
+    """The backend."""
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Give how many tasks may be out; with one, joblib would keep it to itself."""
+        n_threads: int = super().effective_n_jobs(n_jobs)
+        return max(2, n_threads)
 
     def submit(
         self, func: Callable[..., Any], callback: Callable[[Any], None] | None = None
