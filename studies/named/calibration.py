@@ -216,6 +216,6 @@ def _drawn(cost: Table, n: int) -> Drawing:
         axes.invert_yaxis()
         percent_axis(axes.xaxis, f"flat runs stopped within {n} evals")
         axes.set_title(f"What becomes of a budget of {100 * BUDGETS[0]:g} %")
-        axes.legend(loc="lower right")
+        drawn.legend(loc="outside lower center", ncols=3)
 
     return Drawing(7.5, 1.2 + 0.22 * len(cost.rows), draw)
