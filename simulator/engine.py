@@ -149,8 +149,10 @@ class Engine:
                 if blind:
                     self.free += sizes[i]
                     happened = True
-                else:
-                    happened |= self._carry_out(kind, i, now)
+                elif self._carry_out(kind, i, now):
+                    happened = True
+                elif not happened:  # it changes nothing, so what comes with it tells the time
+                    now = math.nan
             if arrival == now:
                 happened = True
                 arrival = submits[arrived + 1]

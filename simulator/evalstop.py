@@ -26,6 +26,7 @@ from evalstop.detectors.settings import check_settings, setting, spec_of
 from evalstop.detectors.zoo.stop_at import StopAt
 from evalstop.errors import UserError
 from evalstop.simulator.engine import simulate
+from evalstop.simulator.exact import exact, written
 from evalstop.simulator.policies.base import Policy
 from evalstop.simulator.presets.scenario import Scenario
 from evalstop.simulator.run import Run
@@ -108,7 +109,7 @@ class EvalStop:
         may = self.stoppable(population)
         healthy = np.flatnonzero(may & ~population.truth.hacking).tolist()
         reaction = Reaction(
-            self.reaction_delay,
+            exact(written(self.reaction_delay)),
             self.on_alarm == "deprioritise",
             dict.fromkeys(healthy, self.resubmit) if self.resubmit != "never" else {},
         )

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from evalstop.detectors.monitor import Monitor
 from evalstop.detectors.observation import CHANNELS, Runs
+from evalstop.simulator.exact import exact, written
 from evalstop.simulator.job import Job, JobView, Truth, Workload
 from evalstop.simulator.queues import Queue
 from evalstop.simulator.run import Stop
@@ -151,11 +153,18 @@ class Stops:
         )
 
     def _position(self, i: int, progress: float) -> float:
-        """Give the seconds of work at a progress: exactly all of it at 1, never beyond."""
+        """Give the seconds of work at a progress, exact where the work is; never beyond its end."""
         if progress > 1:
             return math.inf
         work = self._workload.truths[i].duration
-        return work if progress == 1 else progress * work
+        if isinstance(work, float):
+            return progress * work
+        return _exact(progress) * work
+
+
+@lru_cache(maxsize=1024)
+def _exact(progress: float) -> float:
+    return exact(written(progress))
 
 
 class LiveStops(Stops):
