@@ -15,7 +15,6 @@ from evalstop.errors import UserError
 
 FORMAT = 1  # of the saved file; raised when its meaning changes
 LONGEST = 100_000  # evals of a horizon
-METHODS = ("exact", "flat", "conformal")
 
 
 @dataclass(frozen=True)
