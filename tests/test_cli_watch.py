@@ -174,6 +174,11 @@ def test_evals_that_stay_nan_get_their_own_verdict(tmp_path, capsys):
     assert told["run"]["verdict"] == "no usable eval since step 2"
 
 
+def hear_ctrl_c():
+    """Undo what a test run in the background inherits: there Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Follow:
     """A `watch --follow` in a process of its own, told line by line."""
 
@@ -181,7 +186,11 @@ class Follow:
         command = [sys.executable, "-m", "evalstop", "watch", str(log), "--follow", "--json"]
         command += ["--every", ".1", "--state", str(state), *options]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=hear_ctrl_c,
         )
 
     def next(self):

@@ -5,6 +5,7 @@ who watches reacts late, here after eight hours.
 """
 
 from evalstop.studies.analysis import Analysis, by_score, interval
+from evalstop.studies.figures import curves
 from evalstop.studies.results import Results
 from evalstop.studies.study import Study
 from evalstop.studies.summary import summarize
@@ -40,4 +41,8 @@ def analyse(results: Results) -> Analysis:
         f"waste cut {interval(row, 'waste_cut')}"
         for _, row in told.iterrows()
     ]
-    return Analysis(findings, [by_score(results, list(STUDY.axes), results.scores)], {})
+    return Analysis(
+        findings,
+        [by_score(results, list(STUDY.axes), results.scores)],
+        {"actions": curves(results, ["jct_matched_gain"])},
+    )

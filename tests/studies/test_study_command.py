@@ -98,7 +98,13 @@ def test_ctrl_c_leaves_finished_work_and_says_so(mine):
     command = [sys.executable, "-m", "evalstop", "study", "mine.toml", "--jobs", "2"]
     cells = mine / "evalstop-out" / "mine" / "cells"
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # a test run in the background ignores Ctrl-C, and its children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     end = time.monotonic() + 60
     while not (cells.is_dir() and len(list(cells.glob("*.json"))) >= 4):
