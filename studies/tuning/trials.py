@@ -167,7 +167,7 @@ class Search:
         if self.sampler == "tpe":
             return TPESampler(seed=seed)
         if self.sampler == "nsga2":
-            return NSGAIISampler(seed=seed, population_size=POPULATION)
+            return Nsga2(seed=seed, population_size=POPULATION)
         return RandomSampler(seed=seed)
 
     def _left_behind(self, study: Study) -> list[int]:
@@ -208,6 +208,18 @@ class Search:
             Told(number, t.params, list(t.values), t.user_attrs[TOLD], t.distributions)
             for number, t in enumerate(found.values())
         ]
+
+
+class Nsga2(NSGAIISampler):
+    """NSGA-II with parents in one order.
+
+    Optuna's first child of a generation meets them as they were selected, later ones in the order
+    of their numbers: a child that is asked for again after a kill would be another.
+    """
+
+    def select_parent(self, study: Study, generation: int) -> list[FrozenTrial]:
+        """Select the parents of a generation."""
+        return sorted(super().select_parent(study, generation), key=lambda t: t.number)
 
 
 class Given(BaseSampler):

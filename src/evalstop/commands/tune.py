@@ -83,15 +83,16 @@ def tune(
     from evalstop.studies.tuning.where import ask_where, counting_axis
 
     space, goal = read_space(detector), read_goal(objective)
+    if curves and (world or runs is not None):
+        raise UserError("--curves: --world and --runs do not go with them, leave them out")
+    if labels and not curves:
+        raise UserError("--labels: there are no curves to label, give --curves")
     if curves:
         labelled = _labelled(curves, labels, positive, select, metric, direction, step_every)
         places = [curve_place(labelled, seed)]
     else:
-        places = world_places(world or DEFAULT_WORLDS, runs or (SMOKE_RUNS if smoke else RUNS))
-    if curves and (world or runs):
-        raise UserError("--curves: --world and --runs do not go with them, leave them out")
-    if labels and not curves:
-        raise UserError("--labels: there are no curves to label, give --curves")
+        n_runs = (SMOKE_RUNS if smoke else RUNS) if runs is None else runs
+        places = world_places(world or DEFAULT_WORLDS, n_runs)
     tuning = Tuning(
         space,
         goal,
