@@ -117,6 +117,15 @@ def test_a_change_must_be_worth_its_restart():
     assert books.restarts == {0: 2}
 
 
+def test_a_change_may_be_worth_it_only_if_it_is_large():
+    """Alone on 4 GPUs at an age of 60 s: 1/speedup 1.7778 now; changed, 1.9428, 1.6587, 1.5."""
+    policy = build_policy(EASY)
+    (job,) = jobs = views(1)
+    job.running, job.gpus = True, 1
+    assert allocate(policy, jobs, 4, now=60) == [4]
+    assert allocate(policy, jobs, 2, now=60) == [1]
+
+
 def test_a_hand_worked_run():
     """Two jobs that asked for one of two GPUs each; alone, one runs at 1.372583 on both."""
     workload = Workload([Job("a", 0, 1, 600), Job("b", 30, 1, 240)], [Truth(600), Truth(240)])

@@ -78,6 +78,15 @@ def test_the_bill_of_a_second_attempt():
     assert resume.total_gpu_hours == 24 + 16 + 16
 
 
+def test_all_the_work_of_a_preempted_job_is_destroyed():
+    # preempted after 1 h by a job of fewer GPUs, stopped after 4 h of work
+    made = scenario((0, 4, 8, STUMBLES), (1, 2, 1, RISES), hours=3600)
+    run = EvalStop(build_policy("sjf-gpus"), KDecline(k=1)).simulate(made, 4)
+    assert run.stops[0] == (5 * 3600, 4 * 3600, 1, 0)
+    bill = settle(run, made.population.truth)
+    assert (bill.destroyed_gpu_hours, bill.undone_gpu_hours) == (16, 16)
+
+
 def test_the_bill_of_a_demotion_and_of_a_late_person():
     run = stopped("srtf", on_alarm="deprioritise")
     bill = settle(run, TRUTH)
