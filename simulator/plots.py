@@ -80,7 +80,7 @@ def queue_length(run: Run) -> tuple[np.ndarray, np.ndarray]:
     """Give the moments at which the number of waiting jobs may change, and the number then."""
     stints = run.stints
     submit = np.array([j.submit for j in run.workload.jobs], dtype=float)
-    last = np.concatenate([stints.first[1:], [True]])
+    last = np.append(stints.job[1:] != stints.job[:-1], True)
     comes = np.concatenate([submit, stints.released[~last]])
     times = np.concatenate([comes, stints.granted])
     order = np.argsort(times, kind="stable")

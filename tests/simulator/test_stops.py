@@ -26,6 +26,7 @@ from evalstop.simulator import (
 )
 from evalstop.simulator.accounting import check_conservation
 from evalstop.simulator.evalstop import EvalStop
+from evalstop.simulator.plots import queue_length
 from evalstop.simulator.presets import Scenario, build_preset, overlay
 from evalstop.simulator.stoppers import STOPPERS, Oracle
 from evalstop.simulator.stops import Reaction, Stops
@@ -329,6 +330,15 @@ def test_a_rule_that_stops_nobody_changes_nothing(scheduler):
         found = run(made, scheduler, STOPPERS.build(stopper), 64, overhead=120)
         assert found.ends == plain.ends
         assert found.outcomes == ["finished"] * 60
+
+
+def test_a_queue_that_has_been_waited_in_is_empty_in_the_end():
+    made = scenario((0, 4, 8, RISES), (1, 4, 8, FALLS_LATE), (3, 4, 8, RISES))
+    found = run(made, stopper=StopAt(0.5), resubmit="restart")
+    times, waiting = queue_length(found)
+    assert waiting.min() == 0
+    assert waiting[-1] == 0
+    assert waiting[np.searchsorted(times, 4, side="right") - 1] == 2  # one starts, one comes again
 
 
 def test_nothing_that_a_rule_is_asked_with_refers_to_a_truth():
