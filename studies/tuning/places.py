@@ -49,12 +49,15 @@ class Place:
         What makes the runs of each part.
     horizon : int
         Evals of its longest run.
+    n_negative : int
+        Runs that should go on, from which its thresholds come.
     """
 
     name: str
     first: str
     workloads: tuple[Workload, ...]
     horizon: int
+    n_negative: int
 
     def lends(self, part: str) -> bool:
         """Tell whether runs of it are in a part."""
@@ -87,7 +90,7 @@ def world_places(specs: Sequence[str], runs: int) -> list[Place]:
             first = VALIDATION
         sizes = (runs, runs, HELD_OUT_TIMES * runs)
         workloads = tuple(Detection(world, Jobs(runs=size, rlhf_share=1.0)) for size in sizes)
-        places.append(Place(spec_of(world), first, workloads, world.n))
+        places.append(Place(spec_of(world), first, workloads, world.n, runs))
     return places
 
 
@@ -178,7 +181,8 @@ def curve_place(labelled: LabelledCurves, seed: int) -> Place:
         Recorded(curves, tuple(np.flatnonzero(part_of == part).tolist()), tuple(negatives.tolist()))
         for part in range(len(PARTS))
     )
-    return Place("curves", TRAIN, workloads, labelled.runs.score.shape[1])
+    horizon = labelled.runs.score.shape[1]
+    return Place("curves", TRAIN, workloads, horizon, len(negatives))
 
 
 def _deal(groups: IntArray, hacking: BoolArray, rng: np.random.Generator) -> IntArray:

@@ -87,7 +87,8 @@ class Tuning:
         """Everything that is searched."""
         if self.goal.single or self.own_threshold:
             return self.space.axes
-        return (*self.space.axes, Axis(RATE, *RATES, log=True))
+        fewest = min(place.n_negative for place in self.places)  # support no rate below 1/n
+        return (*self.space.axes, Axis(RATE, max(RATES[0], 1 / fewest), RATES[1], log=True))
 
     @cached_property
     def search(self) -> Search:
