@@ -26,12 +26,13 @@ LABELS = {
 def figures(found: Tuned) -> dict[str, Drawing]:
     """Draw what there is to be seen."""
     drawn = {"history": history(found)}
-    if not found.tuning.goal.single:
+    if found.tuning.goal.single:
+        drawn["held-out"] = held_out(found)
+    else:
         drawn["front"] = front(found)
     if len(found.tuning.axes) > 1 and len(found.trials) > 2:
         drawn["importances"] = importances(found)
     drawn["slices"] = slices(found)
-    drawn["held-out"] = held_out(found)
     return drawn
 
 

@@ -58,15 +58,16 @@ def sections(found: Tuned, where: Where | None = None) -> list[Section]:
         texts = [f"Each {name} was chosen on one half of the repetitions, what it is worth was "
                  "measured on the other half, on the paper's cluster under SRTF-Est."]  # fmt: skip
         parts.append(Section(title, texts, [where.table()], {"where": where.drawing()}))
-    if not found.tuning.goal.single:
-        front = {"front": drawn.pop("front")}
-        parts.append(Section("What can be had for what", [], [front_table(found)], front))
-    shown = {"held-out": drawn.pop("held-out")}
-    title = "What is left on held-out runs"
-    if found.tuning.own_threshold:
-        title = "One setting for all worlds"
     texts = [PARTING, _parts(found)]
-    parts.append(Section(title, texts, [overview(found), by_place(found)], shown))
+    if found.tuning.goal.single:
+        title = "What is left on held-out runs"
+        if found.tuning.own_threshold:
+            title = "One setting for all worlds"
+        shown = {"held-out": drawn.pop("held-out")}
+        parts.append(Section(title, texts, [overview(found), by_place(found)], shown))
+    else:
+        front = {"front": drawn.pop("front")}
+        parts.append(Section("What can be had for what", texts, [front_table(found)], front))
     return [*parts, Section("How the search went", [], [], drawn)]
 
 
@@ -171,6 +172,9 @@ def front_table(found: Tuned) -> Table:
                 *(told(shown.interval(w.score, k)) for w in tuning.goal.wanted),
             ]
         )
+    default = "its own" if tuning.own_threshold else f"matched, {tuning.goal.fpr:.2%}"
+    fresh = [told(shown.interval(w.score, -1)) for w in tuning.goal.wanted]
+    rows.append(["default settings", default, *("" for _ in fresh), *fresh])
     names = tuning.goal.names
     columns = ["rule", "threshold", *(f"{n}, validation" for n in names)]
     return Table("Pareto front", [*columns, *(f"{n}, held-out" for n in names)], rows)

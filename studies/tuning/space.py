@@ -55,6 +55,12 @@ class Axis:
         values = self.values
         return (values[0], values[-1]) if values else (self.low, self.high)
 
+    def short(self, value: Any) -> Any:  # noqa: ANN401 - of the type of the field
+        """Cut a value between the ends of a continuum to four digits."""
+        if self.values is not None:
+            return value
+        return min(max(float(f"{value:.4g}"), self.low), self.high)
+
     def told(self) -> str:
         """Write it as the command line reads it."""
         if self.choices:
@@ -79,9 +85,11 @@ class Space:
     axes: tuple[Axis, ...]
 
     def detector(self, params: Params) -> Detector:
-        """Make the detector with these values of the axes; others that `params` has are not its."""
-        names = {axis.name for axis in self.axes}
-        changed = {name: value for name, value in params.items() if name in names}
+        """Make the detector with these values of the axes; others that `params` has are not its.
+
+        Numbers have four digits, so that what is printed is what was measured.
+        """
+        changed = {axis.name: axis.short(params[axis.name]) for axis in self.axes if params}
         base: Any = self.base  # without fields there are no axes, and nothing changes
         made: Detector = dataclasses.replace(base, **changed) if changed else base
         return made

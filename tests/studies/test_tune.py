@@ -70,6 +70,8 @@ def test_a_named_field_is_fixed_or_has_a_range_of_its_own():
         "target": ("running-mean", "best-so-far"),
         "k": (0.1, 0.9),
     }
+    measured = space.detector({"target": "running-mean", "k": 0.123456})
+    assert spec_of(measured) == "cusum:target=running-mean,sigma=0.05,k=0.1235"
     assert space.told() == ["target=running-mean|best-so-far", "k=0.1..0.9"]
     assert read_space("k-decline:k=2..4").points() == [{"k": 2}, {"k": 3}, {"k": 4}]
     assert read_space("k-decline:k=2|5,form=integer|tolerance").points() == [
@@ -397,7 +399,7 @@ def test_several_objectives(tmp_path, capsys):
     assert len(rates) > 1
     assert max(saves) > min(saves)
     names = {file.stem for file in tmp_path.glob("*.svg")}
-    assert names == {"front", "importances", "slices", "history", "held-out"}
+    assert names == {"front", "importances", "slices", "history"}
 
 
 def test_a_detector_of_ones_own(tmp_path, capsys):
