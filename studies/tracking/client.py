@@ -11,6 +11,7 @@ import os
 import secrets
 import sqlite3
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -37,6 +38,8 @@ DEFAULTS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "3",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
 }
+
+LONGEST_WAIT = 1800.0  # seconds
 
 
 @contextmanager
@@ -83,6 +86,7 @@ def _one_at_a_time(uri: str) -> Iterator[None]:
     name = hashlib.sha256(f"{getpass.getuser()} {uri}".encode()).hexdigest()[:16]
     file = Path(tempfile.gettempdir()) / f"evalstop-{name}.lock"
     with closing(sqlite3.connect(file, timeout=0.2, isolation_level=None)) as lock:
+        end = time.monotonic() + LONGEST_WAIT
         while True:
             try:
                 lock.execute("BEGIN EXCLUSIVE")
@@ -90,6 +94,11 @@ def _one_at_a_time(uri: str) -> Iterator[None]:
             except sqlite3.OperationalError as error:
                 if "locked" not in str(error):
                     raise
+                if time.monotonic() > end:
+                    raise UserError(
+                        f"{shown(uri)}: another process has been writing to it for "
+                        f"{LONGEST_WAIT / 60:.0f} minutes, end it or wait for it"
+                    ) from error
         yield
 
 

@@ -40,6 +40,33 @@ class Shown(NamedTuple):
     link: str
 
 
+def check(uri: str, port: int) -> int:
+    """Refuse what cannot be served; give the port, for 0 a free one.
+
+    Raises
+    ------
+    UserError
+        If there is no such store, it is of a newer MLflow, or the port is taken.
+    """
+    file = sqlite_file(uri)
+    if file is not None and not file.is_file():
+        raise UserError(
+            f"{shown(uri)}: there is no such store yet, track something first: "
+            "evalstop study noise --smoke"
+        )
+    check_store(uri)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UserError(
+                f"port {port}: cannot be used ({reason}), take another with --port (0 = any)"
+            ) from error
+        return int(probe.getsockname()[1])
+
+
 @contextmanager
 def serving(uri: str, port: int) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
     """Serve a store on loopback while the block lasts; give the address and the process.
@@ -49,21 +76,13 @@ def serving(uri: str, port: int) -> Iterator[tuple[str, "subprocess.Popen[bytes]
     uri : str
         Store: a file or a database.
     port : int
-        0 takes a free one.
+        A free one, see `check`.
 
     Raises
     ------
     UserError
-        If there is no such store, the port is taken, or the server does not start.
+        If the server does not start.
     """
-    file = sqlite_file(uri)
-    if file is not None and not file.is_file():
-        raise UserError(
-            f"{shown(uri)}: there is no such store yet, track something first: "
-            "evalstop study noise --smoke"
-        )
-    check_store(uri)
-    port = _free(port)
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             _command(uri, port),
@@ -112,20 +131,6 @@ def _command(uri: str, port: int) -> list[str]:
         *(sys.executable, "-m", "mlflow", "server", "--host", HOST, "--port", str(port)),
         *("--workers", "1", "--backend-store-uri", uri, "--artifacts-destination", files.as_uri()),
     ]
-
-
-def _free(port: int) -> int:
-    """Give the port if it is free; one that is, for 0."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UserError(
-                f"port {port}: cannot be used ({reason}), take another with --port (0 = any)"
-            ) from error
-        return int(probe.getsockname()[1])
 
 
 def _wait(address: str, process: "subprocess.Popen[bytes]", log: IO[bytes]) -> None:

@@ -13,13 +13,17 @@ def ui(
 
     The store is that of MLFLOW_TRACKING_URI, else evalstop-out/mlflow.db.
     """
-    from evalstop.studies.tracking.server import serving
+    from evalstop.console import notes
+    from evalstop.errors import UserError
+    from evalstop.studies.tracking.server import check, serving
     from evalstop.studies.tracking.store import tracking_uri
 
     uri = tracking_uri()
     if uri.startswith(("http://", "https://")):
         _show(uri.rstrip("/"))
         return
+    port = check(uri, port)
+    notes(["MLflow takes some seconds to start"])
     # The end of a terminal or of a login ends the server too.
     for sign in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sign, _stop)
@@ -27,9 +31,11 @@ def ui(
         with serving(uri, port) as (address, process):
             _show(address)
             print("Ctrl-C stops it.", flush=True)
-            process.wait()
+            status = process.wait()
     except KeyboardInterrupt:
         print("stopped")
+    else:
+        raise UserError(f"MLflow ended by itself (status {status}), start it again")
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
@@ -43,7 +49,8 @@ def _show(address: str) -> None:
     from evalstop.studies.tracking.store import hide_passwords
 
     studies = tracked(address)
-    print(f"MLflow is at {hide_passwords(address)}; charts of {len(studies)} studies:")
+    what = "charts of each study:" if studies else "no study is tracked there yet"
+    print(f"MLflow is at {hide_passwords(address)}; {what}")
     for study in studies:
         print(f"  {plain(study.name)}: {plain(study.question)}")
         print(f"    {plain(study.link)}", flush=True)
