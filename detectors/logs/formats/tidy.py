@@ -61,9 +61,7 @@ def read(file: LogFile, told: Dialect) -> Found:
     if odd:
         found.warnings.append(f"{file.path}: {lines_text(odd)}: no row of a curve, left out")
     if unread:
-        found.warnings.append(
-            f"{file.path}: {lines_text(unread)}: value is no number, left out"
-        )
+        found.warnings.append(f"{file.path}: {lines_text(unread)}: value is no number, left out")
     tables = [Table(records, clock, told.decimal, file.run) for records in curves.values()]
     by_run: dict[str, list[Table]] = {}
     for table in tables:
