@@ -15,6 +15,7 @@ from evalstop.errors import UserError
 from evalstop.studies.tracking.folder import ResultsFolder
 from evalstop.studies.tracking.sweeps import Sweep, Value, roc_columns, summarized, sweeps
 
+MOST_DRAWN = 10
 LOWER_IS_BETTER = (
     *("fpr", "premature", "last_only", "regret", "delay"),
     *("wrongly_stopped", "resubmitted", "destroyed", "overhead", "jct_hours", "jct_base"),
@@ -46,9 +47,19 @@ class Card:
 
 
 def top_cards(folder: ResultsFolder) -> list[Card]:
-    """Give the cards of the top-level runs: one for each contender, in the order of the study."""
+    """Give the cards of the top-level runs, one for each contender.
+
+    They are in the order of the study; if they are so many that MLflow draws only the first ones,
+    the best come first.
+    """
     drawn = sweeps(folder)
-    return [_top_card(folder, str(key), rows, drawn) for key, rows in _groups(folder)]
+    cards = [_top_card(folder, str(key), rows, drawn) for key, rows in _groups(folder)]
+    if len(cards) > MOST_DRAWN:
+        metric, lower = best_first(folder)
+        sign = 1 if lower else -1
+        means = {c.key: v.value for c in cards for v in c.values if v.key == metric}
+        cards.sort(key=lambda card: sign * means.get(card.key, sign * math.inf))
+    return cards
 
 
 def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
@@ -78,7 +89,7 @@ def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
                     note=f"{key}: repetition {repeat} of {repeats}{', ' if where else ''}{where}.",
                     params={**at, "repeat": str(repeat)},
                     tags={},
-                    values=_summary(folder, pd.DataFrame([row])),
+                    values=_summary(folder, row),
                 ),
             )
 
@@ -94,7 +105,7 @@ def _groups(folder: ResultsFolder) -> Iterator[tuple[Any, pd.DataFrame]]:
 
 
 def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, drawn: list[Sweep]) -> Card:
-    values = _summary(folder, rows)
+    values = _summary(folder, rows[summarized(folder)].mean())
     for column, permille in roc_columns(rows).items():
         values.append(Value("roc/tpr_at_fpr_permille", float(rows[column].mean()), permille))
     values += (value for sweep in drawn for value in sweep.values(rows))
@@ -119,9 +130,9 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, drawn: list[S
     )
 
 
-def _summary(folder: ResultsFolder, rows: pd.DataFrame) -> list[Value]:
-    means = ((score, float(rows[score].mean())) for score in summarized(folder))
-    return [Value(f"summary/{score}", mean) for score, mean in means if math.isfinite(mean)]
+def _summary(folder: ResultsFolder, scores: Mapping[Any, Any]) -> list[Value]:
+    told = ((score, float(scores[score])) for score in summarized(folder))
+    return [Value(f"summary/{score}", value) for score, value in told if math.isfinite(value)]
 
 
 def _params(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:

@@ -185,6 +185,23 @@ def test_lower_is_better_for_some(tmp_path):
     assert best_first(read_folder(tmp_path)) == ("summary/fpr_healthy", True)
 
 
+def test_the_best_of_many_come_first(tmp_path):
+    """MLflow draws ten runs unless one clicks."""
+    rules = tuple(f"k-decline:k={k}" for k in range(1, 13))
+    made_results(tmp_path, detectors=rules)
+    folder = read_folder(tmp_path)
+    saved = [steps_of(card, "summary/saved")[0] for card in top_cards(folder)]
+    assert saved == sorted(saved, reverse=True)
+    means = folder.frame.groupby("detector")["saved"].mean()
+    assert saved == pytest.approx(sorted(means, reverse=True), rel=1e-5)
+
+    table = tmp_path / "results.parquet"
+    frame = pd.read_parquet(table)
+    best = means.idxmax()
+    frame.assign(saved=frame["saved"].where(frame["detector"] != best)).to_parquet(table)
+    assert top_cards(read_folder(tmp_path))[-1].name == best  # what has no number comes last
+
+
 def test_results_folders_are_found_at_any_depth(tmp_path):
     for name in ("noise", "all/k", "all/k/3"):
         made_results(tmp_path / name)
