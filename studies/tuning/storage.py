@@ -5,7 +5,8 @@ Optuna and SQLAlchemy are imported here and in `trials` only; both take a while.
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -50,8 +51,9 @@ class FileLock(JournalFileOpenLock):
             self._file = None
 
 
-def open_storage(where: str | Path) -> BaseStorage:
-    """Open a storage.
+@contextmanager
+def open_storage(where: str | Path) -> Iterator[BaseStorage]:
+    """Open a storage, and close its connections.
 
     Parameters
     ----------
@@ -66,11 +68,17 @@ def open_storage(where: str | Path) -> BaseStorage:
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if "://" not in str(where):
-        return JournalStorage(_journal(Path(where)))
+        yield JournalStorage(_journal(Path(where)))
+        return
     url = _with_driver(str(where))
     # The default wait of sqlite is too short for several writers on a slow disk.
     options = {"connect_args": {"timeout": 60}} if url.startswith("sqlite") else {}
-    return insist(lambda: RDBStorage(url, engine_kwargs=options), f"storage {_shown(url)}")
+    storage = insist(lambda: RDBStorage(url, engine_kwargs=options), f"storage {_shown(url)}")
+    try:
+        yield storage
+    finally:
+        storage.remove_session()
+        storage.engine.dispose()
 
 
 def insist(make: Callable[[], T], what: str) -> T:

@@ -183,7 +183,8 @@ class Search:
                     if self._is_whole(trial):
                         left.append(trial.number)
                     else:
-                        study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+                        with suppress(UpdateFinishedTrialError):
+                            study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
             if not asking:
                 return left
             time.sleep(PAUSE)
@@ -196,7 +197,7 @@ class Search:
         """Tell what a trial gave, unless somebody else has."""
         with suppress(UpdateFinishedTrialError):
             Trial(study, trial._trial_id).set_user_attr(TOLD, dict(measured.told))
-        study.tell(trial.number, measured.values, skip_if_finished=True)
+            study.tell(trial.number, measured.values, skip_if_finished=True)
 
     def _told(self, study: Study) -> list[Told]:
         """Give the finished trials in order; of points that two processes tried at once, one."""

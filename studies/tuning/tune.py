@@ -229,9 +229,8 @@ def tune(
             for train, validation in zip(parts[TRAIN], parts[VALIDATION], strict=True)
         ]
 
-    trials = tuning.search.run(
-        open_storage(storage or out / JOURNAL), tuning.trials, measure, advance
-    )
+    with open_storage(storage or out / JOURNAL) as opened:
+        trials = tuning.search.run(opened, tuning.trials, measure, advance)
     chosen = choose(tuning, trials)
     rules = [tuning.judged(trial.params) for trial in chosen]
     rules.append(tuning.judged({}))

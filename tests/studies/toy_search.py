@@ -44,7 +44,8 @@ def search(storage, sampler, trials, measured=None):
     points = GRID if sampler == "grid" else None
     asked = Search("toy", AXES, points, directions, sampler, seed=3)
     default = measure if several else single
-    told = asked.run(open_storage(storage), trials, measured or default)
+    with open_storage(storage) as opened:
+        told = asked.run(opened, trials, measured or default)
     return [[t.number, t.params, t.values, t.told] for t in told]
 
 
