@@ -6,28 +6,30 @@ from pathlib import Path
 import typer
 
 from evalstop.commands.tracked import TRACK, send
+from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
 
 
 def reproduce(
-    jobs: int = typer.Option(0, "--jobs", help="Worker processes; 0 = one for each processor."),
+    jobs: int = JOBS,
+    backend: str = BACKEND,
+    scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
     out: Path = typer.Option(Path("evalstop-out/reproduce"), "--out", help="Folder of the report."),
     seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
     track: bool = TRACK,
 ) -> None:
     """Reproduce EvalStop's tables, or go on where that was interrupted; write the report."""
-    from joblib import cpu_count
-
     from evalstop.console import plain, progress, table
+    from evalstop.studies.backends import workers
     from evalstop.studies.reproduce import reproduce as run
 
-    with progress() as bar:
+    with workers(backend, scheduler_address, jobs) as n_workers, progress() as bar:
 
         def begin(name: str) -> Callable[[int, int], None]:
             task = bar.add_task(name, total=None)
             return lambda done, total: bar.update(task, completed=done, total=total)
 
-        found = run(out, smoke=smoke, seed=seed, jobs=jobs or cpu_count(), begin=begin)
+        found = run(out, smoke=smoke, seed=seed, jobs=n_workers, begin=begin)
     rows = [
         (
             c.claim.section,
