@@ -1,6 +1,7 @@
 """Sending results to MLflow: whole, never twice, one writer at a time, and no failure costs any."""
 
 import collections
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -346,3 +347,15 @@ def test_ctrl_c_says_how_to_go_on(store, folder, monkeypatch, capsys):
     assert err == f"warning: not all is tracked; `evalstop track {folder}` sends the rest\n"
     assert track(folder).new == N_TOP + N_CELLS
     assert len(told(runs())) == N_TOP + N_CELLS
+
+
+def test_the_python_in_the_docs_makes_what_can_be_tracked(store, tmp_path, monkeypatch):
+    page = (Path(__file__).parents[2] / "docs" / "mlflow.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(example, {})
+    assert track(Path("evalstop-out/mine")).new == 2
+    assert [r.data.metrics for r in runs("mine")] == [
+        {"summary/saved": 0.21},
+        {"summary/saved": 0.35},
+    ]
