@@ -1,7 +1,7 @@
 """Write to the store: made once, one process of ours at a time, without a word of MLflow's.
 
-A store that we make keeps a write-ahead log: writing takes a quarter of the time, and whoever reads
-meanwhile need not wait.
+A store that we make keeps a write-ahead log: on a busy disk writing takes a quarter of the time, and
+whoever reads meanwhile need not wait.
 """
 
 import getpass
