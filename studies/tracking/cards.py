@@ -15,7 +15,7 @@ from evalstop.errors import UserError
 from evalstop.studies.tracking.folder import ResultsFolder
 from evalstop.studies.tracking.sweeps import Sweep, Value, roc_columns, summarized, sweeps
 
-MOST_DRAWN = 10
+MOST_DRAWN, MOST_LISTED = 10, 20
 LOWER_IS_BETTER = (
     *("fpr", "premature", "last_only", "regret", "delay"),
     *("wrongly_stopped", "resubmitted", "destroyed", "overhead", "jct_hours", "jct_base"),
@@ -109,9 +109,7 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, drawn: list[S
     for column, permille in roc_columns(rows).items():
         values.append(Value("roc/tpr_at_fpr_permille", float(rows[column].mean()), permille))
     values += (value for sweep in drawn for value in sweep.values(rows))
-    said = [
-        f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": "),
-    ]
+    said = [f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": ")]
     n_cells = rows["cell"].nunique()
     if n_cells > 1:
         said.append(f"Means over {n_cells} cells, which are its child runs.")
@@ -167,7 +165,10 @@ def _tags(folder: ResultsFolder, rows: pd.DataFrame) -> dict[str, str]:
 
 
 def _listed(column: "pd.Series[Any]") -> str:
-    return ", ".join(_text(value) for value in column.dropna().unique())
+    texts = [_text(value) for value in column.dropna().unique()]
+    if len(texts) > MOST_LISTED:
+        return f"{', '.join(texts[:3])} ... {texts[-1]} ({len(texts)} values)"
+    return ", ".join(texts)
 
 
 def _text(value: object) -> str:

@@ -1,7 +1,7 @@
 """Write to the store: made once, one process of ours at a time, without a word of MLflow's.
 
-A store that we make keeps a write-ahead log: on a busy disk writing takes a quarter of the time, and
-whoever reads meanwhile need not wait.
+A store that we make keeps a write-ahead log: on a busy disk writing takes a quarter of the time,
+and whoever reads meanwhile need not wait.
 """
 
 import getpass
@@ -83,7 +83,8 @@ def _silence() -> Iterator[None]:
 @contextmanager
 def _one_at_a_time(uri: str) -> Iterator[None]:
     """Wait for other processes of ours that write to the store; a killed one holds up nobody."""
-    name = hashlib.sha256(f"{getpass.getuser()} {uri}".encode()).hexdigest()[:16]
+    user = getattr(os, "getuid", getpass.getuser)()
+    name = hashlib.sha256(f"{user} {uri}".encode()).hexdigest()[:16]
     file = Path(tempfile.gettempdir()) / f"evalstop-{name}.lock"
     with closing(sqlite3.connect(file, timeout=0.2, isolation_level=None)) as lock:
         end = time.monotonic() + LONGEST_WAIT

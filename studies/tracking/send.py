@@ -1,17 +1,18 @@
 """Send a results folder to MLflow; send it again, and nothing is there twice."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from evalstop.studies.tracking.cards import Card, best_first, cell_cards, top_cards
 from evalstop.studies.tracking.client import client
-from evalstop.studies.tracking.folder import ResultsFolder, read_folder
+from evalstop.studies.tracking.folder import TOLD, ResultsFolder, read_folder
 from evalstop.studies.tracking.store import artifact_folder, tracking_uri
 from evalstop.studies.tracking.views import CHARTS, LEADERBOARD, colour, leaderboard_view
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
+    from mlflow.entities import RunInfo
 
 # Tags that we find things by: results (of an experiment), what a run is, and of which key.
 RESULTS, KIND, KEY = "evalstop.results", "evalstop.kind", "evalstop.key"
@@ -56,43 +57,42 @@ def track(folder: Path, advance: Callable[[int, int], None] = lambda done, total
         If the folder holds no results, or the store fails; calling it again goes on from there.
     """
     told = read_folder(folder)
-    with client() as to:
-        return _send(told, to, advance)
-
-
-def _send(told: ResultsFolder, to: "MlflowClient", advance: Callable[[int, int], None]) -> Sent:
-    experiment, name = _experiment(told, to)
-    runs = _Runs(to, experiment)
     tops, cells = top_cards(told), list(cell_cards(told))
-    keys = [*(card.key for card in tops), *(card.key for _, card in cells)]
-    before = done = sum(map(runs.is_done, keys))
-    advance(done, len(keys))
+    with client() as to:
+        experiment, name = _experiment(told, to)
+        runs = _Runs(to, experiment)
+        keys = [*(card.key for card in tops), *(card.key for _, card in cells)]
+        before = sum(map(runs.is_done, keys))
+        advance(before, len(keys))
+        done = before
+        for done in _send(told, tops, cells, runs, before):
+            advance(done, len(keys))
+    return Sent(name, CHARTS.format(experiment), len(keys), done - before)
+
+
+def _send(
+    told: ResultsFolder,
+    tops: Sequence[Card],
+    cells: Sequence[tuple[str, Card]],
+    runs: "_Runs",
+    done: int,
+) -> Iterator[int]:
+    """Send what is missing; count what is there."""
     # MLflow lists what was started last first: the order of the study, above all cells.
-    start = int((told.path / "study.json").stat().st_mtime * 1000)
+    start = int((told.path / TOLD).stat().st_mtime * 1000)
     parents: dict[str, str] = {}
     for i, card in enumerate(tops):
-        at = start + len(tops) - i
-        parents[card.key] = runs.begin(card, at, {KIND: "detector", COLOUR: colour(i)})
-        _files(to, parents[card.key], told.artifacts())
+        tags = {KIND: "detector", COLOUR: colour(i)}
+        parents[card.key] = runs.begin(card, start + len(tops) - i, tags)
+        runs.add_files(card.key, told.artifacts())
         if not runs.is_done(card.key):
-            runs.finish(card, at)
-            done += 1
-            advance(done, len(keys))
+            runs.finish(card)
+            yield (done := done + 1)
     for parent, card in cells:
         if not runs.is_done(card.key):
             runs.begin(card, start, {KIND: "cell", PARENT: parents[parent]})
-            runs.finish(card, start)
-            done += 1
-            advance(done, len(keys))
-    return Sent(name, CHARTS.format(experiment), len(keys), len(keys) - before)
-
-
-def _files(to: "MlflowClient", run: str, files: list[Path]) -> None:
-    """Send the files that are not there yet, or are of another size there."""
-    there = {file.path: file.file_size for file in to.list_artifacts(run)}
-    for file in files:
-        if there.get(file.name) != file.stat().st_size:
-            to.log_artifact(run, str(file))
+            runs.finish(card)
+            yield (done := done + 1)
 
 
 class _Runs:
@@ -100,7 +100,7 @@ class _Runs:
 
     def __init__(self, to: "MlflowClient", experiment: str) -> None:
         self._to, self._experiment = to, experiment
-        self._ids: dict[str, str] = {}
+        self._there: dict[str, RunInfo] = {}
         self._done: set[str] = set()
         token = None
         while token != "":
@@ -109,7 +109,7 @@ class _Runs:
             )
             for run in page:
                 key = run.data.tags[KEY]
-                self._ids[key] = run.info.run_id
+                self._there[key] = run.info
                 if run.info.status == FINISHED:
                     self._done.add(key)
             token = page.token or ""
@@ -120,19 +120,27 @@ class _Runs:
 
     def begin(self, card: Card, at: int, tags: dict[str, str]) -> str:
         """Give the id of the run of a card, one that is there already if there is one."""
-        if card.key not in self._ids:
+        if card.key not in self._there:
             tags = {**card.tags, **tags, KEY: card.key, NOTE: card.note[:LONGEST_NOTE]}
             run = self._to.create_run(
                 self._experiment, start_time=at, tags=tags, run_name=card.name
             )
-            self._ids[card.key] = run.info.run_id
-        return self._ids[card.key]
+            self._there[card.key] = run.info
+        return str(self._there[card.key].run_id)
 
-    def finish(self, card: Card, at: int) -> None:
-        """Send numbers and settings; sent again at the same time of the day they are the same."""
+    def add_files(self, key: str, files: list[Path]) -> None:
+        """Send the files that are not there yet, or are of another size there."""
+        run = self._there[key].run_id
+        there = {file.path: file.file_size for file in self._to.list_artifacts(run)}
+        for file in files:
+            if there.get(file.name) != file.stat().st_size:
+                self._to.log_artifact(run, str(file))
+
+    def finish(self, card: Card) -> None:
+        """Send numbers and settings; those that are there already have the same time, and stay."""
         from mlflow.entities import Metric, Param
 
-        run = self._ids[card.key]
+        run, at = self._there[card.key].run_id, self._there[card.key].start_time
         metrics = [Metric(v.key, v.value, at, v.step) for v in card.values]
         params = [Param(name, value) for name, value in card.params.items()]
         self._to.log_batch(run, metrics=metrics[:MOST_VALUES], params=params)

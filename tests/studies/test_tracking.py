@@ -1,6 +1,7 @@
 """Sending results to MLflow: whole, never twice, one writer at a time, and no failure costs any."""
 
 import collections
+import os
 import re
 import shutil
 import sqlite3
@@ -167,6 +168,8 @@ def test_a_failure_at_any_point_is_mended_by_sending_again(store, folder, monkey
         patch.setattr(MlflowClient, call, failing)
         with pytest.raises(UserError, match=r"mlflow.db: KilledError: the disk is full"):
             track(folder)
+    made_results(folder)  # computed again meanwhile: the same, but newer files
+    os.utime(folder / "study.json", (2e9, 2e9))
     sent = track(folder)
     assert sent.new > 0
     assert len(told(runs())) == sent.runs == N_TOP + N_CELLS

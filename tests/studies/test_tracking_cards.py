@@ -202,6 +202,14 @@ def test_the_best_of_many_come_first(tmp_path):
     assert top_cards(read_folder(tmp_path))[-1].name == best  # what has no number comes last
 
 
+def test_a_long_axis_is_a_short_parameter(tmp_path):
+    """MLflow refuses a parameter of more than 6,000 characters."""
+    made_results(tmp_path, axes={"trial": tuple(range(3000))}, detectors=("k-decline",), repeats=1)
+    card = top_cards(read_folder(tmp_path))[0]
+    assert card.params["trial"] == "0, 1, 2 ... 2999 (3000 values)"
+    assert len(steps_of(card, "trial/saved_at_trial")) == 3000
+
+
 def test_results_folders_are_found_at_any_depth(tmp_path):
     for name in ("noise", "all/k", "all/k/3"):
         made_results(tmp_path / name)
