@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from distributed import KilledWorker
 from joblib._dask import DaskDistributedBackend
 
 from evalstop.errors import UserError
@@ -39,8 +40,10 @@ class ClusterBackend(DaskDistributedBackend):  # type: ignore[misc] # joblib has
     def retrieve_result_callback(self, out: Any) -> Any:  # noqa: ANN401 - what tasks give
         """Give the results of a batch, or raise what became of it."""
         if isinstance(out, BaseException):
+            what = "the dask scheduler was lost"
+            if isinstance(out, KilledWorker):
+                what = "several dask workers were lost with one task (out of memory?)"
             raise UserError(
-                f"several dask workers were lost with one task (out of memory?), {out}; finished "
-                "cells are saved, run the same command again to go on"
+                f"{what}: finished cells are saved, run the same command again to go on"
             ) from out
         return super().retrieve_result_callback(out)
