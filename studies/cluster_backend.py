@@ -7,12 +7,18 @@ work of a cluster with a single worker in the process that asks for it.
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, NamedTuple
 
 from distributed import KilledWorker
 from joblib._dask import DaskDistributedBackend
 
 from evalstop.errors import UserError
+
+
+class Lost(NamedTuple):
+    """What became of tasks that never came back, as told by dask; errors in tasks do come back."""
+
+    error: BaseException
 
 
 class ClusterBackend(DaskDistributedBackend):  # type: ignore[misc] # joblib has no types
@@ -32,18 +38,18 @@ class ClusterBackend(DaskDistributedBackend):  # type: ignore[misc] # joblib has
         def tell_loss(done: "Future[Any]") -> None:
             error = done.exception()
             if error is not None and callback is not None:
-                callback(error)
+                callback(Lost(error))
 
         future.add_done_callback(tell_loss)
         return future
 
     def retrieve_result_callback(self, out: Any) -> Any:  # noqa: ANN401 - what tasks give
         """Give the results of a batch, or raise what became of it."""
-        if isinstance(out, BaseException):
+        if isinstance(out, Lost):
             what = "the dask scheduler was lost"
-            if isinstance(out, KilledWorker):
+            if isinstance(out.error, KilledWorker):
                 what = "several dask workers were lost with one task (out of memory?)"
             raise UserError(
                 f"{what}: finished cells are saved, run the same command again to go on"
-            ) from out
+            ) from out.error
         return super().retrieve_result_callback(out)

@@ -81,7 +81,7 @@ def test_a_cell_that_fails_there_is_one_clear_error(tmp_path, cluster):
     bad = Cell(cells()[0].workload, Failing(), 0, 99)
     with (
         workers("dask", cluster.scheduler_address) as n_workers,
-        pytest.raises(UserError, match=r"Failing.*no quantile"),
+        pytest.raises(UserError, match=r"^Failing.*no quantile"),
     ):
         run([bad], Store(tmp_path), jobs=n_workers)
 
