@@ -6,7 +6,7 @@ work of a cluster with a single worker in the process that asks for it.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from typing import Any, NamedTuple
 
 from distributed import KilledWorker
@@ -45,11 +45,12 @@ class ClusterBackend(DaskDistributedBackend):  # type: ignore[misc] # joblib has
 
     def retrieve_result_callback(self, out: Any) -> Any:  # noqa: ANN401 - what tasks give
         """Give the results of a batch, or raise what became of it."""
-        if isinstance(out, Lost):
+        error = out.error if isinstance(out, Lost) else out
+        if isinstance(out, Lost) or isinstance(error, CancelledError):
             what = "the dask scheduler was lost"
-            if isinstance(out.error, KilledWorker):
+            if isinstance(error, KilledWorker):
                 what = "several dask workers were lost with one task (out of memory?)"
             raise UserError(
                 f"{what}: finished cells are saved, run the same command again to go on"
-            ) from out.error
+            ) from error
         return super().retrieve_result_callback(out)
