@@ -127,7 +127,7 @@ def overview(found: Tuned) -> Table:
     groups: list[tuple[str, str, list[str] | None]] = [
         (TRAIN, "train, tuned on these", None),
         (VALIDATION, "validation, chosen on these", None),
-        (HELD_OUT, "held-out, worlds tuned on", found.places(TRAIN)),
+        (HELD_OUT, f"held-out{', worlds tuned on' if unseen else ''}", found.places(TRAIN)),
     ]
     if unseen:
         groups.append((HELD_OUT, "held-out, worlds chosen on", found.places(VALIDATION)))
@@ -238,6 +238,7 @@ def as_json(found: Tuned, where: Where | None) -> dict[str, Any]:
             for k, trial in enumerate(found.chosen)
         ],
         "default": _rule_json(found, spec_of(tuning.space.base), -1),
+        "where": where.told() if where else None,
         "findings": sentences(found, where),
     }
 

@@ -52,7 +52,7 @@ class Best(NamedTuple):
     @property
     def is_good(self) -> bool:
         """Whether it is worth having."""
-        return self.scores is not None and self.scores["saved"] >= GOOD
+        return self.scores is not None and bool(self.scores["saved"] >= GOOD)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +150,19 @@ class Where:
             return f"none is good{most} {rival}"
         return f"{best.value}: {best.scores['saved']:.2f} {rival}"
 
+    def told(self) -> list[dict[str, Any]]:
+        """Give every place for a program; nothing where no number keeps the rate."""
+        kinds = {self.axis.name: "scores", RIVAL: "rival"}
+        return [
+            {"n": b.n, "sigma": b.sigma, "best": b.value, "good": b.is_good}
+            | {
+                name: {score: _ends(getattr(b, of), score) for score in (*SCORES, RATE)}
+                for name, of in kinds.items()
+                if getattr(b, of) is not None
+            }
+            for b in self.best
+        ]
+
     def drawing(self) -> Drawing:
         """Draw all scores against the number: a column for each horizon, a line for each noise."""
         told = self._told(with_contender(self.results.frame))
@@ -186,6 +199,11 @@ class Where:
         axes.plot(kept[self.label], kept[score], **look, linestyle="none", markersize=7)
         rival = here[_is_rival(here)][score].iloc[0]
         axes.axhline(rival, color=COLOURS[i], linewidth=0.9, linestyle=(0, (1, 2)))
+
+
+def _ends(row: "pd.Series[float]", score: str) -> dict[str, float]:
+    ends = {"value": score, "low": f"{score}_low", "high": f"{score}_high"}
+    return {name: float(row[column]) for name, column in ends.items()}
 
 
 def _is_rival(rows: pd.DataFrame) -> "pd.Series[bool]":

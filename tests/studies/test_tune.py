@@ -358,6 +358,17 @@ def test_the_question_of_the_paper_is_answered(smoked):
     assert not re.search(r'(src|href)="(?!#)', page)
 
 
+def test_the_answer_as_json(smoked, capsys):
+    status, said = run(capsys, "--detector", "k-decline", "--smoke", "--out", smoked, "--json")
+    assert status == 0
+    at = {(place["n"], place["sigma"]): place for place in json.loads(said.out)["where"]}
+    paper = at[8, 0.03]
+    assert (paper["best"], paper["good"]) == (2, True)
+    assert 0 < paper["k"]["jct_gain"]["low"] < paper["k"]["jct_gain"]["high"] < 0.2
+    assert paper["k"]["saved"]["value"] < paper["ewma-drawdown:weight=0.7"]["saved"]["value"]
+    assert not at[20, 0.12]["good"]
+
+
 def test_every_trial_is_in_the_table(smoked):
     frame = pd.read_csv(smoked / "results.csv")
     assert list(frame["k"]) == list(range(1, 9))

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 TRIALS, SMOKE_TRIALS = 100, 16
 RUNS, SMOKE_RUNS = 2000, 300
+# What changes nothing of the results, or is nobody's business.
+NOT_SHOWN = ("out", "jobs", "json", "storage", "backend", "scheduler_address", "track")
 
 
 def tune(
@@ -122,7 +124,7 @@ def tune(
     analysis = analyse(found, where)
     if where is not None:
         where.analysis().save(where.results.folder)
-    files = save(found, where, out, again(context, "out", "jobs", "json"))
+    files = save(found, where, out, again(context, *NOT_SHOWN))
     if json:
         console.print_json(as_json(found, where))
     else:
