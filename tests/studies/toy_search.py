@@ -1,7 +1,7 @@
 """A search that costs nothing, run by a process that is killed again and again.
 
-``python toy_search.py STORAGE SAMPLER TRIALS KILLS SEED`` prints the trials; the seed is that of
-the moments.
+``python toy_search.py STORAGE SAMPLER TRIALS KILLS SEED`` prints the kills and the trials of each
+search; the seed is that of the moments.
 """
 
 import json
@@ -50,20 +50,22 @@ def search(storage, sampler, trials, measured=None):
 
 
 def main(storage, sampler, trials, kills, seed):
+    """Kill so often, whatever the speed of the machine: a search that is through is begun anew."""
     rng = np.random.default_rng(int(seed))
-    killed = 0
+    killed, found = 0, []
     while killed < int(kills):
-        child = os.fork()
-        if child == 0:
-            search(storage, sampler, int(trials))
-            os._exit(0)
-        time.sleep(rng.uniform(0, 0.15))
-        os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        if os.WIFEXITED(status):  # it was through before
-            break
-        killed += 1
-    print(json.dumps([killed, search(storage, sampler, int(trials))]))
+        place, through = f"{storage}-{len(found)}", False
+        while killed < int(kills) and not through:
+            child = os.fork()
+            if child == 0:
+                search(place, sampler, int(trials))
+                os._exit(0)
+            time.sleep(rng.uniform(0, 0.15))
+            os.kill(child, signal.SIGKILL)
+            through = os.WIFEXITED(os.waitpid(child, 0)[1])
+            killed += not through
+        found.append(search(place, sampler, int(trials)))
+    print(json.dumps([killed, found]))
 
 
 if __name__ == "__main__":
