@@ -29,7 +29,8 @@ class Card:
     Parameters
     ----------
     key : str
-        What it is found by when results are sent again: a contender, or the id of a cell.
+        What it is found by when results are sent again: a contender, or the id of a point's first
+        cell.
     name, note : str
         What it is called, and what it is, in sentences.
     params, tags : mapping of str to str
@@ -62,34 +63,36 @@ def top_cards(folder: ResultsFolder) -> list[Card]:
     return cards
 
 
-def cell_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
-    """Give the cards of the cells, each with the key of the top-level run that it belongs to.
+def point_cards(folder: ResultsFolder) -> Iterator[tuple[str, Card]]:
+    """Give the cards of the points of the grid, each with the key of its top-level run.
 
-    A top-level run of a single cell is that cell.
+    A point is all repetitions of a contender at one place; a top-level run of a single point is
+    that point.
     """
-    repeats = folder.frame["repeat"].nunique()
-    # A cell that an axis does not concern stands at many places, and has none of its own.
+    # A point that an axis does not concern stands at many places, and has none of its own.
     places = folder.frame.groupby("cell", sort=False)[folder.varying].nunique()
     seen: set[str] = set()
     for key, rows in _groups(folder):
-        several = rows["cell"].nunique() > 1
-        for row in rows.to_dict("records") if several else ():
-            cell = str(row["cell"])
+        points = [repeats for _, repeats in rows.groupby("point", sort=False)]
+        for repeats in points if len(points) > 1 else ():
+            first = repeats.iloc[0]
+            cell = str(first["cell"])
             if cell in seen:
                 continue
             seen.add(cell)
-            at = {v: _text(row[v]) for v in folder.varying if places.at[cell, v] == 1}
+            at = {v: _text(first[v]) for v in folder.varying if places.at[cell, v] == 1}
             where = ", ".join(f"{label}={value}" for label, value in at.items())
-            repeat = int(row["repeat"])
+            n = len(repeats)
+            over = f"mean over {n} repetitions" if n > 1 else "one repetition"
             yield (
                 str(key),
                 Card(
                     key=cell,
-                    name=f"{where} #{repeat}".strip(),
-                    note=f"{key}: repetition {repeat} of {repeats}{', ' if where else ''}{where}.",
-                    params={**at, "repeat": str(repeat)},
+                    name=where or str(key),
+                    note=f"{key}: {over}{', ' if where else ''}{where}.",
+                    params={**at, "repetitions": str(n)},
                     tags={},
-                    values=_summary(folder, row),
+                    values=_summary(folder, repeats[summarized(folder)].mean()),
                 ),
             )
 
@@ -110,9 +113,10 @@ def _top_card(folder: ResultsFolder, key: str, rows: pd.DataFrame, drawn: list[S
         values.append(Value("roc/tpr_at_fpr_permille", float(rows[column].mean()), permille))
     values += (value for sweep in drawn for value in sweep.values(rows))
     said = [f"{key} in the study {folder.name}: {folder.study.get('question', '')}".strip(": ")]
-    n_cells = rows["cell"].nunique()
+    n_cells, n_points = rows["cell"].nunique(), rows["point"].nunique()
     if n_cells > 1:
-        said.append(f"Means over {n_cells} cells, which are its child runs.")
+        below = f" at {n_points} points, which are its child runs" if n_points > 1 else ""
+        said.append(f"Means over {n_cells} cells{below}.")
     if any(v.key.startswith("roc/") for v in values):
         said.append("roc: hacking runs that are stopped, at 1000 x the false-positive rate.")
     for sweep in (s for s in drawn if s.scale):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from evalstop.studies.tracking.cards import Card, best_first, cell_cards, top_cards
+from evalstop.studies.tracking.cards import Card, best_first, point_cards, top_cards
 from evalstop.studies.tracking.client import client
 from evalstop.studies.tracking.folder import TOLD, ResultsFolder, read_folder
 from evalstop.studies.tracking.store import artifact_folder, tracking_uri
@@ -57,15 +57,15 @@ def track(folder: Path, advance: Callable[[int, int], None] = lambda done, total
         If the folder holds no results, or the store fails; calling it again goes on from there.
     """
     told = read_folder(folder)
-    tops, cells = top_cards(told), list(cell_cards(told))
+    tops, points = top_cards(told), list(point_cards(told))
     with client() as to:
         experiment, name = _experiment(told, to)
         runs = _Runs(to, experiment)
-        keys = [*(card.key for card in tops), *(card.key for _, card in cells)]
+        keys = [*(card.key for card in tops), *(card.key for _, card in points)]
         before = sum(map(runs.is_done, keys))
         advance(before, len(keys))
         done = before
-        for done in _send(told, tops, cells, runs, before):
+        for done in _send(told, tops, points, runs, before):
             advance(done, len(keys))
     return Sent(name, CHARTS.format(experiment), len(keys), done - before)
 
@@ -73,12 +73,12 @@ def track(folder: Path, advance: Callable[[int, int], None] = lambda done, total
 def _send(
     told: ResultsFolder,
     tops: Sequence[Card],
-    cells: Sequence[tuple[str, Card]],
+    points: Sequence[tuple[str, Card]],
     runs: "_Runs",
     done: int,
 ) -> Iterator[int]:
     """Send what is missing; count what is there."""
-    # MLflow lists what was started last first: the order of the study, above all cells.
+    # MLflow lists what was started last first: the order of the study, above all points.
     start = int((told.path / TOLD).stat().st_mtime * 1000)
     parents: dict[str, str] = {}
     for i, card in enumerate(tops):
@@ -88,9 +88,9 @@ def _send(
         if not runs.is_done(card.key):
             runs.finish(card)
             yield (done := done + 1)
-    for parent, card in cells:
+    for parent, card in points:
         if not runs.is_done(card.key):
-            runs.begin(card, start, {KIND: "cell", PARENT: parents[parent]})
+            runs.begin(card, start, {KIND: "point", PARENT: parents[parent]})
             runs.finish(card)
             yield (done := done + 1)
 

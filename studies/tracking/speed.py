@@ -17,7 +17,7 @@ import pandas as pd
 from evalstop.benchmarks.timing import Row, report
 from evalstop.studies.results import write_results
 from evalstop.studies.tracking import track
-from evalstop.studies.tracking.cards import Card, cell_cards
+from evalstop.studies.tracking.cards import Card, point_cards
 from evalstop.studies.tracking.client import client
 from evalstop.studies.tracking.folder import read_folder
 
@@ -26,7 +26,7 @@ LEAST_RATIO = 1.2  # on a quiet disk it is about 2, on a busy one 5
 FLUENT = "MLflow's fluent functions"
 
 
-def made_up(folder: Path, n_cells: int) -> Path:
+def made_up(folder: Path, n_points: int) -> Path:
     """Write results of six detectors along two axes, without computing any."""
     rng = np.random.default_rng(1)
     rules = ("k-decline", "drawdown", "slope-glr", "gao-fit", "unimodal-glr", "mann-kendall")
@@ -34,20 +34,20 @@ def made_up(folder: Path, n_cells: int) -> Path:
     rocs = [f"tpr_at_fpr_{permille:03d}" for permille in (1, 10, 50, 100, 500)]
     rows = [
         {
-            "point": i // len(rules) % 6,
+            "point": i // len(rules),
             "world": "paper",
             "detector": rules[i % len(rules)],
             "threshold": "natural",
-            "sigma": (0.01, 0.03, 0.06)[i // len(rules) % 3],
+            "sigma": (1 + i // len(rules) // 2) / 1000,
             "n": (8, 16)[i // len(rules) % 2],
-            "repeat": i // (6 * len(rules)),
+            "repeat": 0,
             **dict(zip((*scores, *rocs), rng.random(len(scores) + len(rocs)), strict=True)),
             "cell": f"{i:020x}",
         }
-        for i in range(n_cells)
+        for i in range(n_points)
     ]
     study = {"name": "speed", "question": "How fast?"}
-    told = {"study": study, "shown": scores[:4], "seed": 1, "cells": n_cells}
+    told = {"study": study, "shown": scores[:4], "seed": 1, "cells": n_points}
     write_results(folder, told, pd.DataFrame(rows))
     return folder
 
@@ -64,17 +64,17 @@ def fluent(cards: list[Card], store: Path) -> None:
             mlflow.log_metrics({value.key: value.value for value in card.values})
 
 
-def main(n_cells: int = 300) -> int:
+def main(n_points: int = 300) -> int:
     """Print the table."""
     with tempfile.TemporaryDirectory() as name:
         here = Path(name)
         os.environ["MLFLOW_TRACKING_URI"] = f"sqlite:///{here}/ours.db"
-        folder = made_up(here / "results", n_cells)
+        folder = made_up(here / "results", n_points)
         with client() as to:  # made and migrated before the clock starts
             to.search_experiments()
-        ours = _seconds(lambda: track(folder)) / n_cells
-        again = _seconds(lambda: track(folder)) / n_cells
-        few = [card for _, card in cell_cards(read_folder(folder))][:100]
+        ours = _seconds(lambda: track(folder)) / n_points
+        again = _seconds(lambda: track(folder)) / n_points
+        few = [card for _, card in point_cards(read_folder(folder))][:100]
         fluent(few[:1], here / "theirs.db")
         theirs = _seconds(lambda: fluent(few, here / "theirs.db")) / len(few)
         rows = [
@@ -82,7 +82,7 @@ def main(n_cells: int = 300) -> int:
             Row("one run", ours, LIMIT, FLUENT, theirs / ours, LEAST_RATIO),
             Row("one run that is there already", again, LIMIT / 3),
         ]
-    return report(f"tracking {n_cells:,} cells", rows)
+    return report(f"tracking {n_points:,} points", rows)
 
 
 def _seconds(run: Callable[[], object]) -> float:

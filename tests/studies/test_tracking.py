@@ -20,7 +20,7 @@ from evalstop.errors import UserError
 from evalstop.studies.tracking import track
 from evalstop.studies.tracking.client import client
 
-N_TOP, N_CELLS = 3, 12
+N_TOP, N_POINTS = 3, 6
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +69,10 @@ def told(found):
 def test_everything_is_there_once(store, folder):
     counts = []
     sent = track(folder, lambda done, total: counts.append((done, total)))
-    assert (sent.experiment, sent.runs, sent.new) == ("made", N_TOP + N_CELLS, N_TOP + N_CELLS)
-    assert counts == [(i, N_TOP + N_CELLS) for i in range(N_TOP + N_CELLS + 1)]
+    assert (sent.experiment, sent.runs, sent.new) == ("made", N_TOP + N_POINTS, N_TOP + N_POINTS)
+    assert counts == [(i, N_TOP + N_POINTS) for i in range(N_TOP + N_POINTS + 1)]
     first = told(runs())
-    assert len(first) == N_TOP + N_CELLS
+    assert len(first) == N_TOP + N_POINTS
     again = track(folder)
     assert (again.link, again.runs, again.new) == (sent.link, sent.runs, 0)
     assert told(runs()) == first
@@ -87,7 +87,7 @@ def test_top_level_runs_come_first_in_the_order_of_the_study(store, folder):
     ids = {r.info.run_id for r in found[:N_TOP]}
     children = collections.Counter(r.data.tags["mlflow.parentRunId"] for r in found[N_TOP:])
     assert set(children) == ids
-    assert set(children.values()) == {4}
+    assert set(children.values()) == {2}
     assert len({r.data.tags["mlflow.runColor"] for r in found[:N_TOP]}) == N_TOP
     assert "Is it tracked?" in found[0].data.tags["mlflow.note.content"]
 
@@ -138,7 +138,7 @@ def test_other_numbers_are_another_experiment(store, folder, tmp_path):
     with client() as to:
         to.delete_experiment(to.get_experiment_by_name("made").experiment_id)
     assert track(folder).experiment == "made (3)"  # MLflow keeps the name of what was deleted
-    assert len(told(runs("made (3)"))) == N_TOP + N_CELLS
+    assert len(told(runs("made (3)"))) == N_TOP + N_POINTS
 
 
 class KilledError(Exception):
@@ -172,7 +172,7 @@ def test_a_failure_at_any_point_is_mended_by_sending_again(store, folder, monkey
     os.utime(folder / "study.json", (2e9, 2e9))
     sent = track(folder)
     assert sent.new > 0
-    assert len(told(runs())) == sent.runs == N_TOP + N_CELLS
+    assert len(told(runs())) == sent.runs == N_TOP + N_POINTS
     tops = [r for r in runs() if r.data.tags["evalstop.kind"] == "detector"]
     with client() as to:
         history = to.get_metric_history(tops[0].info.run_id, "roc/tpr_at_fpr_permille")
@@ -184,7 +184,7 @@ def test_nobody_hears_mlflow(store, folder):
     code, out, err = run(["track", folder], store)
     assert (code, out) == (0, "")
     assert err == [
-        f"tracked: {folder}: {N_TOP + N_CELLS} of {N_TOP + N_CELLS} runs in experiment made of "
+        f"tracked: {folder}: {N_TOP + N_POINTS} of {N_TOP + N_POINTS} runs in experiment made of "
         f"{store.removeprefix('sqlite:///')}; `evalstop ui` shows it"
     ]
 
@@ -192,7 +192,7 @@ def test_nobody_hears_mlflow(store, folder):
 @pytest.mark.slow
 def test_kill_9_at_any_moment_loses_nothing(tmp_path):
     """The store is new: its making is killed too."""
-    made_results(tmp_path / "made", repeats=20)
+    made_results(tmp_path / "made", axes={"sigma": tuple(i / 100 for i in range(40))})
     uri = f"sqlite:///{tmp_path}/mlflow.db"
     kills = 0
     for seconds in (2, 3, 4, 5, 6, 7, 8, 10, 12):
@@ -208,7 +208,7 @@ def test_kill_9_at_any_moment_loses_nothing(tmp_path):
     assert code == 0, err
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", uri)
-        assert len(told(runs())) == 3 + 3 * 2 * 20
+        assert len(told(runs())) == 3 + 3 * 40
     assert not list(tmp_path.glob(".mlflow.db.*"))
 
 
@@ -225,7 +225,7 @@ def test_processes_share_a_new_store(tmp_path):
         assert process.returncode == 0, err
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MLFLOW_TRACKING_URI", uri)
-        assert len(told(runs("made"))) == len(told(runs("other"))) == N_TOP + N_CELLS
+        assert len(told(runs("made"))) == len(told(runs("other"))) == N_TOP + N_POINTS
 
 
 def test_one_process_at_a_time(store, folder):
@@ -242,7 +242,7 @@ def test_one_process_at_a_time(store, folder):
         assert holder.stdout.readline() == "mine\n"
         began = time.monotonic()
         threading.Timer(1.0, holder.kill).start()
-        assert track(folder).new == N_TOP + N_CELLS
+        assert track(folder).new == N_TOP + N_POINTS
         assert time.monotonic() - began >= 1.0
     finally:
         holder.kill()
@@ -259,11 +259,11 @@ def test_a_study_is_tracked_unless_it_is_asked_not_to(store, tmp_path, monkeypat
     assert not capsys.readouterr().err
     assert main(["study", "mine.toml", "--jobs", "1"]) == 0
     assert capsys.readouterr().err == (
-        "tracked: evalstop-out/mine: 10 of 10 runs in experiment mine of mlflow.db; "
+        "tracked: evalstop-out/mine: 6 of 6 runs in experiment mine of mlflow.db; "
         "`evalstop ui` shows it\n"
     )
     assert main(["track", "evalstop-out"]) == 0
-    assert "nothing new of 10 runs" in capsys.readouterr().err
+    assert "nothing new of 6 runs" in capsys.readouterr().err
 
 
 def test_a_comparison_is_tracked_if_it_is_asked_to(store, tmp_path, monkeypatch, capsys):
@@ -348,8 +348,8 @@ def test_ctrl_c_says_how_to_go_on(store, folder, monkeypatch, capsys):
             tracked.send(folder)
     err = capsys.readouterr().err
     assert err == f"warning: not all is tracked; `evalstop track {folder}` sends the rest\n"
-    assert track(folder).new == N_TOP + N_CELLS
-    assert len(told(runs())) == N_TOP + N_CELLS
+    assert track(folder).new == N_TOP + N_POINTS
+    assert len(told(runs())) == N_TOP + N_POINTS
 
 
 def test_the_python_in_the_docs_makes_what_can_be_tracked(store, tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from made_results import ROC, made_results
 from evalstop.errors import UserError
 from evalstop.studies.results import run_study, write_results
 from evalstop.studies.study import Study
-from evalstop.studies.tracking.cards import best_first, cell_cards, top_cards
+from evalstop.studies.tracking.cards import best_first, point_cards, top_cards
 from evalstop.studies.tracking.folder import read_folder, results_folders
 from evalstop.studies.tracking.store import artifact_folder, hide_passwords, shown, tracking_uri
 from evalstop.studies.tracking.sweeps import MOST_KEYS
@@ -43,7 +43,7 @@ def test_one_card_for_each_contender_with_its_curves(tmp_path):
     assert steps_of(card, "summary/auc")[0] == pytest.approx(rows["auc"].mean(), rel=1e-5)
     assert "drawdown @ natural in the study made: Is it tracked?" in card.note
     assert "noise: the step is 1000 x sigma." in card.note
-    assert "Means over 4 cells" in card.note
+    assert "Means over 4 cells at 2 points" in card.note
 
 
 def test_settings_are_params_and_origins_are_tags(tmp_path):
@@ -58,18 +58,20 @@ def test_settings_are_params_and_origins_are_tags(tmp_path):
     assert {"schema", "numpy", "evalstop", "python", "study"} <= set(card.tags)
 
 
-def test_cells_hang_below_their_contender(tmp_path):
+def test_points_hang_below_their_contender(tmp_path):
+    """A child run is a point of the grid: the mean of its repetitions."""
     frame = made_results(tmp_path)
-    cells = list(cell_cards(read_folder(tmp_path)))
-    assert [card.key for _, card in cells] == [
-        *frame[frame["detector"] == "k-decline"]["cell"],
-        *frame[frame["detector"] == "drawdown"]["cell"],
-        *frame[frame["detector"] == "ewma-drawdown:weight=0.7"]["cell"],
-    ]
-    parent, card = cells[0]
-    assert (parent, card.name) == ("k-decline", "sigma=0.01 #0")
-    assert card.params == {"sigma": "0.01", "repeat": "0"}
-    assert steps_of(card, "summary/saved")[0] == frame["saved"][0]
+    points = list(point_cards(read_folder(tmp_path)))
+    names = ("k-decline", "drawdown", "ewma-drawdown:weight=0.7")
+    assert [parent for parent, _ in points] == [name for name in names for _ in (0.01, 0.12)]
+    for (parent, card), sigma in zip(points, (0.01, 0.12) * 3, strict=True):
+        rows = frame[(frame["detector"] == parent) & (frame["sigma"] == sigma)]
+        assert len(rows) == 2
+        assert card.key == rows["cell"].iloc[0]
+        assert card.name == f"sigma={sigma:g}"
+        assert card.params == {"sigma": f"{sigma:g}", "repetitions": "2"}
+        assert "mean over 2 repetitions" in card.note
+        assert steps_of(card, "summary/saved")[0] == pytest.approx(rows["saved"].mean())
 
 
 def test_an_axis_of_the_detector_itself(tmp_path):
@@ -90,10 +92,10 @@ def test_an_axis_of_the_detector_itself(tmp_path):
     assert len(set(steps_of(rival, "k/saved_at_k").values())) == 1
     assert k.params["detector.k"] == "1, 2, 3"
     assert "k" not in k.params  # it has no one value
-    cells = [card for _, card in cell_cards(folder)]
-    assert len(cells) == 3 * 2 + 2
-    assert len({card.key for card in cells}) == len(cells)
-    assert cells[-1].params == {"repeat": "1"}
+    points = [card for _, card in point_cards(folder)]
+    assert len(points) == 3 + 1
+    assert len({card.key for card in points}) == len(points)
+    assert points[-1].params == {"repetitions": "2"}
 
 
 def test_words_are_bars_of_the_score_that_matters_most(tmp_path):
@@ -111,11 +113,11 @@ def test_a_lone_contender_is_split_by_what_it_was_tried_on(tmp_path):
     assert [card.name for card in top_cards(read_folder(tmp_path))] == list(worlds)
 
 
-def test_a_single_cell_is_its_own_run(tmp_path):
-    made_results(tmp_path, axes={}, repeats=1)
+def test_a_single_point_is_its_own_run(tmp_path):
+    made_results(tmp_path, axes={}, repeats=3)
     folder = read_folder(tmp_path)
     assert len(top_cards(folder)) == 3
-    assert not list(cell_cards(folder))
+    assert not list(point_cards(folder))
 
 
 numbers = st.floats(-100, 100).map(lambda x: round(x, 3))
@@ -143,7 +145,7 @@ def test_never_more_charts_than_can_be_seen(tmp_path_factory, words, axes):
         if len(values) > 1:  # every value has a step of its own
             told = {v.step for v in cards[0].values if v.key.startswith(f"axis{i}/")}
             assert len(told) == len(values)
-    assert {v.key for _, card in cell_cards(folder) for v in card.values} <= keys
+    assert {v.key for _, card in point_cards(folder) for v in card.values} <= keys
 
 
 def test_a_point_of_a_study_has_its_number(tmp_path):

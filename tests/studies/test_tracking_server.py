@@ -16,7 +16,7 @@ from tracking_tools import ask, experiments, get, run, runs_of, start, tags, ui,
 from evalstop.cli import main
 from evalstop.studies.tracking import track
 
-N_TOP, N_CELLS = 3, 12
+N_TOP, N_POINTS = 3, 6
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def the_link_opens_the_charts(address, lines):
 
 def rest_tells_all_that_was_sent(address):
     found = runs_of(address, experiments(address)["made"])
-    assert len(found) == N_TOP + N_CELLS
+    assert len(found) == N_TOP + N_POINTS
     assert {r["info"]["status"] for r in found} == {"FINISHED"}
     tops = [r for r in found if "mlflow.parentRunId" not in tags(r)]
     names = ["k-decline", "drawdown", "ewma-drawdown:weight=0.7"]
@@ -109,17 +109,17 @@ def the_leaderboard_sorts_by_what_matters(address):
 def results_go_to_a_server_too(address, tmp_path, monkeypatch, capsys):
     made_results(tmp_path / "far", seed=3, name="far")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-    for what in (f"{N_TOP + N_CELLS} of", "nothing new of"):
+    for what in (f"{N_TOP + N_POINTS} of", "nothing new of"):
         assert main(["track", str(tmp_path / "far")]) == 0
         printed = capsys.readouterr()
         assert not printed.out
         assert printed.err.count("\n") == 1
-        assert f"far: {what} {N_TOP + N_CELLS} runs in experiment far of {address}" in printed.err
+        assert f"far: {what} {N_TOP + N_POINTS} runs in experiment far of {address}" in printed.err
     number = experiments(address)["far"]
     link = f"{address}/#/experiments/{number}/runs?"
     assert link in printed.err
     found = runs_of(address, number)
-    assert len(found) == N_TOP + N_CELLS
+    assert len(found) == N_TOP + N_POINTS
     assert report_of(address, found[0]) == b"<h1>A report</h1>"
     assert main(["ui"]) == 0
     assert link in capsys.readouterr().out
@@ -235,7 +235,7 @@ def postgres(tmp_path_factory):
 @pytest.mark.slow
 def test_a_postgresql_store(postgres, tmp_path):
     """Two processes send to a new database, one of them is killed; then a server shows it."""
-    made_results(tmp_path / "made", repeats=20)
+    made_results(tmp_path / "made", axes={"sigma": tuple(i / 100 for i in range(40))})
     made_results(tmp_path / "other", seed=1, name="other")
     killed = start(["track", tmp_path / "made"], postgres, cwd=tmp_path)
     with pytest.raises(subprocess.TimeoutExpired):
