@@ -153,7 +153,12 @@ def _slice(axes: "Axes", found: Tuned, field: Axis, i: int) -> None:
         at = [field.choices.index(value) for value in values]
         axes.set_xticks(range(len(field.choices)), [shorten(str(c), 14) for c in field.choices])
     if field.log:
+        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
     scores = [trial.values[i] for trial in found.trials]
     order = [trial.number for trial in found.trials]
     axes.scatter(at, scores, c=order, cmap="Blues", vmin=-0.4 * len(order), s=22, linewidths=0)

@@ -411,6 +411,7 @@ def test_several_objectives(tmp_path, capsys):
     assert max(saves) > min(saves)
     names = {file.stem for file in tmp_path.glob("*.svg")}
     assert names == {"front", "importances", "slices", "history"}
+    assert "mathdefault" not in (tmp_path / "slices.svg").read_text()  # numbers, not their markup
 
 
 def test_a_detector_of_ones_own(tmp_path, capsys):
