@@ -22,7 +22,9 @@ evalstop.errors.UserError: Patience: evals must be at least 1, got evals=0
 import dataclasses
 import difflib
 import math
+import numbers
 import re
+import types
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -67,8 +69,8 @@ def setting(  # noqa: PLR0913 - one keyword for each thing a field has to say
 
 
 def check_settings(config: Any) -> None:  # noqa: ANN401 - any dataclass
-    """Raise `UserError` if a field of `config` is outside its range or choices."""
-    name = name_of(config)
+    """Raise `UserError` if a field of `config` is of another type, or out of range or choices."""
+    name, hints = name_of(config), typing.get_type_hints(type(config))
     for field in dataclasses.fields(config):
         value, told = getattr(config, field.name), field.metadata
         got = f"got {field.name}={value}"
@@ -76,7 +78,12 @@ def check_settings(config: Any) -> None:  # noqa: ANN401 - any dataclass
             raise UserError(
                 f"{name}: {field.name} must be one of {', '.join(told['choices'])}, {got}"
             )
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not _fits(value, hints[field.name]):
+            kind = _kind(hints[field.name])
+            raise UserError(
+                f"{name}: {field.name} must be of type {kind}, got {field.name}={value!r}"
+            )
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
             continue
         if math.isnan(value):
             raise UserError(f"{name}: {field.name} must be a number, {got}")
@@ -84,6 +91,24 @@ def check_settings(config: Any) -> None:  # noqa: ANN401 - any dataclass
             raise UserError(f"{name}: {field.name} must be at least {told['low']:g}, {got}")
         if value > told.get("high", math.inf):
             raise UserError(f"{name}: {field.name} must be at most {told['high']:g}, {got}")
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - the type of any field
+    """Tell whether a value is of the type of a field; a float may be any real number."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType):
+        return any(_fits(value, each) for each in args)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(v, args[0]) for v in value)
+    if kind in (int, float):
+        wanted = numbers.Integral if kind is int else numbers.Real
+        return isinstance(value, wanted) and not isinstance(value, bool)
+    return kind not in (bool, str, types.NoneType) or isinstance(value, kind)
+
+
+def _kind(kind: Any) -> str:  # noqa: ANN401 - the type of any field
+    """Name the type of a field: ``int``, ``float | None``, ``tuple[float, ...]``."""
+    return kind.__name__ if isinstance(kind, type) else str(kind)
 
 
 def name_of(config: Any) -> str:  # noqa: ANN401 - any config or its class
@@ -115,7 +140,7 @@ def write(value: object) -> str:
         return str(value).lower()
     if isinstance(value, tuple):
         return ",".join(write(v) for v in value)
-    return repr(value) if isinstance(value, float) else str(value)
+    return repr(float(value)) if isinstance(value, float) else str(value)  # numpy's repr is not
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -190,8 +215,7 @@ def build(cls: type[T], settings: Mapping[str, str]) -> T:
         try:
             values[key] = _read(kind, text)
         except ValueError:
-            word = getattr(kind, "__name__", str(kind))
-            raise UserError(f"{name}: {key} must be of type {word}, got {text!r}") from None
+            raise UserError(f"{name}: {key} must be of type {_kind(kind)}, got {text!r}") from None
     return cls(**values)
 
 

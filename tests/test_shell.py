@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -212,6 +213,34 @@ def test_specs_are_read_back(config):
 def test_bad_settings_get_one_clear_line(spec, match):
     with pytest.raises(UserError, match=match):
         build(Every, parse_spec(spec)[1])
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "kind"),
+    [
+        ("count", 2.5, "int"),
+        ("count", "2", "int"),
+        ("count", True, "int"),
+        ("count", None, "int"),
+        ("weight", "0.5", "float"),
+        ("weight", False, "float"),
+        ("both", 1, "bool"),
+        ("limits", [1.0], r"tuple\[float, ...\]"),
+        ("limits", ("a",), r"tuple\[float, ...\]"),
+        ("sigma", "0.1", r"float \| None"),
+    ],
+)
+def test_values_of_another_type_get_one_clear_line(field, value, kind):
+    with pytest.raises(UserError, match=rf"^every: {field} must be of type {kind}, got {field}="):
+        Every(**{field: value})
+
+
+def test_numbers_of_numpy_are_numbers():
+    config = Every(np.int64(3), np.float64(0.25), limits=(1, 2.5), sigma=np.float32(0.5))
+    assert spec_of(config) == "every:count=3,weight=0.25,limits=1,2.5,sigma=0.5"
+    assert spec_of(Every(weight=1)) == "every:weight=1"
+    with pytest.raises(UserError, match="weight must be a number"):
+        Every(weight=np.float32("nan"))
 
 
 def test_unknown_names_get_the_nearest():
