@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from evalstop.benchmarks.population import BoolArray, LabelledRuns
 from evalstop.detectors.observation import FloatArray, IntArray
+from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.errors import UserError
 
 
@@ -80,7 +81,7 @@ def outcomes(population: LabelledRuns, alarms: ArrayLike, k_back: int | None = N
     alarms : int array (n,)
         Index of the eval of each run's first alarm, -1 = none (what `first_alarm` gives).
     k_back : int, optional
-        How many evals before its alarm a rule looks for the best checkpoint (k of k-decline).
+        How many evals before its alarm a rule looks for the best checkpoint (`k_back_of`).
     """
     p, alarm = population, _stops(population, alarms)
     last, alarmed, hacking = p.n_evals - 1, alarm >= 0, p.hacking
@@ -110,6 +111,11 @@ def outcomes(population: LabelledRuns, alarms: ArrayLike, k_back: int | None = N
         regret_best=_regret(p, best_so_far),
         regret_k_back=_regret(p, k_before),
     )
+
+
+def k_back_of(rule: object) -> int | None:
+    """Give how many evals before its alarm a rule looks for the best checkpoint, if it says so."""
+    return rule.k if isinstance(rule, KDecline) else None
 
 
 def delays(population: LabelledRuns, alarms: ArrayLike) -> Delays:

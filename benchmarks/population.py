@@ -100,13 +100,20 @@ class LabelledRuns:
             gpu_hours=np.ones(len(drawn)) if gpu_hours is None else gpu_hours,
         )
 
+    @classmethod
+    def join(cls, parts: Sequence["LabelledRuns"]) -> "LabelledRuns":
+        """Put populations of equally many evals one after the other."""
+        return cls(
+            **{name: np.concatenate([getattr(p, name) for p in parts]) for name in _COLUMNS},
+            estimated=any(p.estimated for p in parts),
+        )
+
     def __len__(self) -> int:
         return len(self.observed)
 
     def take(self, rows: IntArray) -> "LabelledRuns":
         """Give some of the runs."""
-        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "estimated"}
-        taken = {name: values[rows] for name, values in columns.items()}
+        taken = {name: getattr(self, name)[rows] for name in _COLUMNS}
         return LabelledRuns(**taken, estimated=self.estimated)
 
     @property
@@ -124,6 +131,9 @@ class LabelledRuns:
         """Which evals are no padding, ``(n, m)``."""
         valid: BoolArray = np.arange(self.observed.shape[1]) < self.n_evals[:, None]
         return valid
+
+
+_COLUMNS = tuple(f.name for f in fields(LabelledRuns) if f.name != "estimated")
 
 
 def _check_shape(name: str, values: NDArray[np.generic], shape: tuple[int, ...]) -> None:

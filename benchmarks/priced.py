@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalstop.benchmarks.outcomes import k_back_of
 from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.scores import Scores, score
 from evalstop.detectors.calibration.order import largest_statistics, matched_threshold
@@ -50,7 +51,8 @@ def price(rule: EvalStop, scenario: Scenario, base: Run, run: Run) -> Priced:
         Without and with the rule.
     """
     alarms = first_evals(rule.stopper, scenario.population, rule.threshold)
-    scores = score(labelled(scenario, rule.stop_types or KINDS), alarms)
+    judged = labelled(scenario, rule.stop_types or KINDS)
+    scores = score(judged, alarms, k_back_of(rule.stopper))
     truth = scenario.population.truth
     return Priced(scores, settle(run, truth), gain(base, run, truth))
 

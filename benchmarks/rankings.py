@@ -141,18 +141,7 @@ def _scanned(
     """Draw the runs of a cell, an equal share from each world, and scan them."""
     rng, share = np.random.default_rng(seeds), n_runs // len(worlds)
     parts = [w.draw(rng, np.full(share, "RLHF"), np.full(share, hacking)) for w in worlds]
-    score = np.concatenate([p.runs.score for p in parts])
-    n_evals = score.shape[1]
-    population = LabelledRuns(
-        kind=np.full(len(score), "hacking" if hacking else "healthy"),
-        peak=np.concatenate([p.truth.peak for p in parts]),
-        progress=np.tile(np.arange(1, n_evals + 1) / n_evals, (len(score), 1)),
-        observed=score,
-        true=np.concatenate([p.truth.true_score for p in parts]),
-        n_evals=np.full(len(score), n_evals),
-        stoppable=np.full(len(score), True),
-        gpu_hours=np.ones(len(score)),
-    )
+    population = LabelledRuns.join([LabelledRuns.of_world(p) for p in parts])
     statistics = np.concatenate([scan(detector, p.runs) for p in parts])
     return population, statistics
 

@@ -25,11 +25,11 @@ from evalstop.detectors.scan import check_threshold
 from evalstop.detectors.settings import check_settings, setting, spec_of
 from evalstop.detectors.zoo.stop_at import StopAt
 from evalstop.errors import UserError
-from evalstop.simulator.engine import simulate
 from evalstop.simulator.exact import exact, written
 from evalstop.simulator.policies.base import Policy
 from evalstop.simulator.presets.scenario import Scenario
 from evalstop.simulator.run import Run
+from evalstop.simulator.simulation import simulate
 from evalstop.simulator.stoppers import Oracle
 from evalstop.simulator.stops import LiveStops, Reaction, Stops
 from evalstop.simulator.truth import BoolArray, Population

@@ -11,17 +11,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from evalstop.benchmarks.outcomes import outcomes
-from evalstop.benchmarks.population import LabelledRuns
-from evalstop.benchmarks.priced import labelled
-from evalstop.benchmarks.scores import Scores, score_outcomes
+from evalstop.benchmarks.priced import price
+from evalstop.benchmarks.scores import Scores
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import check_settings, setting, spec_of
-from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.simulator import build_policy, simulate
-from evalstop.simulator.evalstop import EvalStop, first_evals
+from evalstop.simulator.evalstop import EvalStop
 from evalstop.simulator.presets import Preset, Scenario
-from evalstop.simulator.pricing import HOUR, gain, settle
+from evalstop.simulator.pricing import HOUR
 from evalstop.simulator.run import Run
 from evalstop.simulator.stoppers import STOPPERS, Oracle
 from evalstop.simulator.worlds import build_world
@@ -63,11 +60,6 @@ class Submitted:
         """Runs of the same world for matched thresholds, drawn apart from the jobs'."""
         jobs = Jobs(CALIBRATION_RUNS, self.cluster.rlhf_share)
         return Detection(self.world, jobs).make(np.random.SeedSequence(self.seed))
-
-    @cached_property
-    def labelled(self) -> LabelledRuns:
-        """Give the runs as they are scored, by their GPU-time."""
-        return labelled(self.scenario)
 
     def base(self, scheduler: str) -> Run:
         """Run a scheduler without stops."""
@@ -119,11 +111,8 @@ class Priced:
             resubmit=self.action.resubmit,
         )
         run = rule.simulate(scenario, cluster.gpus, overhead=cluster.overhead, seed=submitted.seed)
-        base, truth = submitted.base(self.scheduler), scenario.population.truth
-        won, bill = gain(base, run, truth), settle(run, truth)
-        k_back = self.stopper.k if isinstance(self.stopper, KDecline) else None
-        alarms = first_evals(self.stopper, scenario.population, at)
-        scores = score_outcomes(submitted.labelled, outcomes(submitted.labelled, alarms, k_back))
+        base = submitted.base(self.scheduler)
+        scores, bill, won = price(rule, scenario, base, run)
         return scores._asdict() | {
             "jct_gain": won.jct,
             "jct_p95_gain": won.jct_p95,

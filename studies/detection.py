@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from evalstop.benchmarks.matched import largest_statistics
-from evalstop.benchmarks.outcomes import Outcomes, outcomes
+from evalstop.benchmarks.outcomes import Outcomes, k_back_of, outcomes
 from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.roc import Roc, area, roc
 from evalstop.benchmarks.scores import Scores, score_outcomes
@@ -19,7 +19,6 @@ from evalstop.detectors import DETECTORS, first_alarm, scan
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import check_settings, setting, spec_of
-from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.simulator.truth import Population
 from evalstop.simulator.worlds import build_world
 from evalstop.simulator.worlds.world import World
@@ -118,8 +117,8 @@ class Judged:
 
     def outcomes(self, drawn: Drawn, threshold: float) -> Outcomes:
         """Judge its alarms."""
-        k_back = self.detector.k if isinstance(self.detector, KDecline) else None
-        return outcomes(drawn.scored, self.alarms(drawn, threshold), k_back)
+        alarms = self.alarms(drawn, threshold)
+        return outcomes(drawn.scored, alarms, k_back_of(self.detector))
 
     def measure(self, drawn: Drawn) -> Mapping[str, float]:
         """Score its alarms, and its statistic at every other threshold."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from populations import made_up, population_of, rows_of
 
 from evalstop.benchmarks.outcomes import outcomes
+from evalstop.benchmarks.population import LabelledRuns
 from evalstop.benchmarks.scores import score, score_intervals, score_outcomes
 from evalstop.detectors import Runs, first_alarm, scan
 from evalstop.detectors.zoo.k_decline import KDecline
@@ -20,6 +21,13 @@ TOLD = population_of(RUNS)
 JUDGED = outcomes(TOLD, first_alarm(scan(KDecline(k=2), Runs(TOLD.observed)), 2), k_back=2)
 
 seeds = st.integers(0, 10_000)
+
+
+def test_populations_one_after_the_other_are_scored_as_one():
+    told, alarms = made_up(3)
+    parts = [rows_of(told, np.arange(20)), rows_of(told, np.arange(20, len(told)))]
+    found = score(LabelledRuns.join(parts), alarms)._asdict()
+    assert found == pytest.approx(score(told, alarms)._asdict(), nan_ok=True)
 
 
 def test_golden_alarms():
