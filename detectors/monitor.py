@@ -16,7 +16,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evalstop.detectors.observation import CHANNELS, FloatArray, IntArray, Observation
+from evalstop.detectors.observation import (
+    CHANNELS,
+    LARGEST,
+    FloatArray,
+    IntArray,
+    Observation,
+    too_large,
+)
 from evalstop.detectors.rules import (
     Detector,
     State,
@@ -29,6 +36,7 @@ from evalstop.detectors.rules import (
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.storage import from_json, to_json, write_atomically
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 FORMAT = 1  # of the saved state; raised when its meaning changes
@@ -193,8 +201,8 @@ class Monitor:
         Raises
         ------
         UserError
-            If a value is infinite, a declared channel is not given, or (``late="raise"``) a step
-            is not after the run's last one. Nothing has changed then.
+            If a value is infinite or beyond 1e100, a declared channel is not given, or
+            (``late="raise"``) a step is not after the run's last one. Nothing has changed then.
         """
         rows = np.asarray(handles, dtype=None if np.size(handles) else np.int64)
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
@@ -232,9 +240,11 @@ class Monitor:
         for channel in self._inputs:
             if channel in absent and channel != "step":
                 raise UserError(f"{channel}: the detector reads it, give it with every eval")
-        infinite = np.isinf(evals)
-        if infinite.any():
-            raise UserError(f"{self._name(rows, infinite)}: an eval is infinite, give NaN instead")
+        huge = too_large(evals)
+        if huge.any():
+            raise UserError(
+                f"{self._name(rows, huge)}: an eval is beyond {LARGEST:g}, give NaN instead"
+            )
         if np.isnan(step).any():
             raise UserError(f"{self._name(rows, np.isnan(step))}: an eval has no step")
         stale = step <= books.last[:, -1]
@@ -353,7 +363,7 @@ class Monitor:
         except UserError:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise UserError(f"is no saved monitor ({error!r}), start a new file") from error
+            raise UserError("is no saved monitor, or a damaged one: start a new file") from error
         if {len(a) for a in _leaves((monitor._state, monitor._books))} - {len(told["runs"])}:
             raise UserError("saved state is damaged: lengths differ, start a new file")
         return monitor
@@ -383,7 +393,7 @@ def _one_each(name: str, values: ArrayLike, n: int) -> FloatArray:
     except (ValueError, TypeError) as error:
         raise UserError(f"{name}: must be numbers ({error})") from error
     if array.shape not in ((), (n,)):
-        raise UserError(f"{name}: has shape {array.shape}, there are {n} runs")
+        raise UserError(f"{name}: has shape {array.shape}, there are {plural(n, 'run')}")
     return array
 
 

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evalstop.detectors.settings import nearest
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 CHANNELS = ("score", "loss", "proxy", "kl", "progress", "step")
+# Up to here every detector can square a value, over the smallest sigma, without overflow.
+LARGEST = 1e100
 
 
 class Observation(NamedTuple):
@@ -42,6 +45,11 @@ class Observation(NamedTuple):
     kl: FloatArray | None = None
     progress: FloatArray | None = None
     step: FloatArray | None = None
+
+
+def too_large(values: FloatArray) -> NDArray[np.bool_]:
+    """Tell which values are infinite, or so large that detectors cannot calculate with them."""
+    return (values > LARGEST) | (values < -LARGEST)
 
 
 def _numbers(name: str, values: ArrayLike) -> FloatArray:
@@ -71,7 +79,7 @@ class Runs:
     Raises
     ------
     UserError
-        If shapes differ, a value is infinite, or a length is impossible.
+        If shapes differ, a value is infinite or beyond 1e100, or a length is impossible.
     """
 
     score: FloatArray
@@ -91,7 +99,9 @@ class Runs:
         if given.ndim == 0:  # not given
             given = np.full(len(score), longest)
         if given.shape != score.shape[:1] or np.any(given < 0) or np.any(given > longest):
-            raise UserError(f"n_evals: must hold {len(score)} lengths between 0 and {longest}")
+            raise UserError(
+                f"n_evals: must hold {plural(len(score), 'length')} between 0 and {longest}"
+            )
         object.__setattr__(self, "n_evals", given.astype(np.int64))
         for name in CHANNELS:
             values = getattr(self, name)
@@ -100,8 +110,8 @@ class Runs:
             values = _numbers(name, values)
             if values.shape != score.shape:
                 raise UserError(f"{name}: has shape {values.shape}, the scores have {score.shape}")
-            if np.isinf(values).any():
-                raise UserError(f"{name}: has an infinite value, write it as NaN (missing)")
+            if too_large(values).any():
+                raise UserError(f"{name}: has a value beyond {LARGEST:g}, write NaN (missing)")
             object.__setattr__(self, name, values)
 
     def __len__(self) -> int:
@@ -118,7 +128,10 @@ class Runs:
             for row, curve, length in zip(padded, curves, lengths, strict=True):
                 values = np.asarray(curve, dtype=float)
                 if values.shape != (length,):
-                    raise UserError(f"{name}: has {len(values)} values for a run of {length} evals")
+                    raise UserError(
+                        f"{name}: has {plural(len(values), 'value')} for a run of "
+                        f"{plural(int(length), 'eval')}"
+                    )
                 row[:length] = values
             return padded
 

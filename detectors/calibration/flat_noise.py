@@ -33,7 +33,7 @@ class FlatNoise:
     noise: str = setting("gaussian", choices=NOISES, doc="law of the noise")
     rho: float = setting(0.0, low=-0.99, high=0.99, doc="correlation of successive evals")
     sigma: float | None = setting(
-        None, low=1e-300, high=1e300, unit="score", doc="noise of one eval"
+        None, low=1e-300, high=1e90, unit="score", doc="noise of one eval"
     )
     runs: int = setting(50_000, low=1000, doc="runs that are drawn")
     seed: int = setting(0, low=0, doc="seed")

@@ -30,7 +30,7 @@ class Curve:
         Steps in rising order, each once.
     values : (n,) float array
         Values; NaN = evaluated there, but the eval gave no finite number.
-    nonfinite : tuple of (step, "nan" | "inf" | "-inf")
+    nonfinite : tuple of (step, "nan" | "inf" | "-inf" | a number beyond 1e100)
         What was logged where `values` is NaN.
     stderr : (n,) float array, optional
         Standard errors told by the log or by repeated rows (sd(ddof=1) / sqrt(n)); NaN = none.

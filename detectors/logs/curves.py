@@ -1,5 +1,6 @@
 """From series to curves, with the sentences that a user must or may hear about them."""
 
+import math
 from collections.abc import Iterable, Mapping
 
 from evalstop.detectors.logs.curve import Curve, Reading
@@ -7,6 +8,8 @@ from evalstop.detectors.logs.rules.directions import direction
 from evalstop.detectors.logs.rules.repeats import Merged, merge
 from evalstop.detectors.logs.rules.sentences import some, steps_text
 from evalstop.detectors.logs.series import Run, Series
+from evalstop.detectors.observation import LARGEST
+from evalstop.detectors.words import plural
 
 
 def make_curves(runs: Iterable[Run], asked: Mapping[str, bool], reading: Reading) -> None:
@@ -55,12 +58,19 @@ def _curve(run: Run, series: Series, merged: Merged, higher: bool | None) -> Cur
 def _about_values(run: Run, series: Series, merged: Merged) -> list[str]:
     name = f"{run.name}/{series.metric}"
     said = _asides(run, series)
-    for sign in dict.fromkeys(sign for _, sign in merged.nonfinite):
-        at = steps_text(step for step, told in merged.nonfinite if told == sign)
-        said.append(f"{name} is {sign} at {at}: kept as missing")
+    at_steps: dict[str, list[float]] = {}
+    for step, told in merged.nonfinite:
+        what = f"beyond {LARGEST:g}" if math.isfinite(float(told)) else told
+        at_steps.setdefault(what, []).append(step)
+    said += [
+        f"{name} is {what} at {steps_text(steps)}: kept as missing"
+        for what, steps in at_steps.items()
+    ]
     if merged.partly:
         at = steps_text(merged.partly)
-        said.append(f"{name} is nan or inf in some of the rows at {at}: the others are averaged")
+        said.append(
+            f"{name} is nan, inf or too large in some of the rows at {at}: the others are averaged"
+        )
     if len(merged.steps) == 1:
         said.append(f"{name} has one point: no curve to stop on")
     return said
@@ -82,7 +92,9 @@ def _about_repeats(run: Run, evals: Iterable[tuple[Series, Merged]]) -> list[str
         rows = sorted(set(counts.values()))
         many = str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
         if by:
-            said.append(f"{run.name}: {many} rows ({by}) a step: averaged {len(counts)} steps")
+            said.append(
+                f"{run.name}: {many} rows ({by}) a step: averaged {plural(len(counts), 'step')}"
+            )
         else:
             each = " each" if len(counts) > 1 else ""
             at = steps_text(sorted(counts))

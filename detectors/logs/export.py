@@ -13,7 +13,7 @@ COLUMNS = ("run", "metric", "role", "step", "value", "stderr", "higher_is_better
 def tidy_csv(reading: Reading) -> str:
     """Give all curves as CSV, a row for each value; `read_logs` reads it back to the same curves.
 
-    Missing values are written as what was logged there: nan, inf or -inf.
+    Missing values are written as what was logged there: nan, inf, -inf or a number beyond 1e100.
     """
     text = io.StringIO(newline="")
     plain = csv.writer(text, lineterminator="\n")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import evalstop.detectors as room
 from evalstop.detectors import DETECTORS, Monitor, Observation, Runs, check_detector, scan, zoo
 from evalstop.detectors.check import made_up_runs, streamed
+from evalstop.detectors.observation import LARGEST
 from evalstop.detectors.rules import PrefixRule, RecursiveRule, inputs_of, natural_threshold
 from evalstop.detectors.settings import build, name_of, parse_spec, settings_of, spec_of
 from evalstop.detectors.zoo import ZOO
@@ -196,6 +197,24 @@ def test_an_undeclared_channel_is_out_of_reach():
         scan(Cheat(), runs)
     with pytest.raises(UserError, match="TypeError"):
         Monitor(Cheat(), 1.0).update("a", 0.5, loss=1.0)
+
+
+@every_config
+def test_the_largest_values_that_are_let_in_do_not_overflow(spec):
+    rng = np.random.default_rng(0)
+    score = rng.uniform(-LARGEST, LARGEST, (6, 20))
+    score[:3] = LARGEST * np.array([np.linspace(0, 1, 20), np.linspace(1, -1, 20), np.ones(20)])
+    score[3] = LARGEST * rng.choice([-1, 1], 20)
+    progress = np.tile(np.arange(1, 21) / 20, (6, 1))
+    channels = {"loss": score, "proxy": -score, "kl": np.abs(score), "step": progress}
+    statistics = scan(DETECTORS.build(spec), Runs(score, progress=progress, **channels))
+    assert not np.isposinf(statistics).any()
+
+
+@pytest.mark.parametrize("value", [1.01 * LARGEST, -1.01 * LARGEST, np.inf, -np.inf])
+def test_larger_values_are_refused(value):
+    with pytest.raises(UserError, match=r"loss: has a value beyond 1e\+100, write NaN"):
+        Runs(np.zeros((1, 2)), loss=np.array([[0.5, value]]))
 
 
 def test_a_declared_channel_that_is_not_there_is_an_error():

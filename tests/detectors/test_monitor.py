@@ -71,9 +71,9 @@ def test_an_infinite_score_raises_and_changes_nothing():
     monitor = Monitor(KDecline(), 2)
     feed(monitor)
     before = monitor.to_json()
-    for bad in ({"score": np.inf, "step": 900}, {"score": 0.5, "step": np.nan}):
+    for bad in ({"score": np.inf}, {"score": -1e101}, {"score": 0.5, "step": np.nan}):
         with pytest.raises(UserError, match=r"a: an eval"):
-            monitor.update("a", **bad)
+            monitor.update("a", **{"step": 900, **bad})
     assert monitor.to_json() == before
 
 

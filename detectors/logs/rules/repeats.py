@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalstop.detectors.logs.rules.branches import Point, equal
+from evalstop.detectors.observation import LARGEST
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Merged:
 
     `averaged` maps a step to the number of rows that were averaged there, `doubled` lists steps
     whose equal rows are one eval, `partly` maps a step to the number of its rows that had no
-    finite value.
+    usable value (nan, infinite, beyond 1e100).
     """
 
     steps: NDArray[np.float64]
@@ -59,7 +60,7 @@ def merge(streams: Sequence[Sequence[Point]], *, distinct: bool = False) -> Merg
     nonfinite = []
     for i, step in enumerate(steps):
         group = at[step]
-        finite = [p.value for p in group if math.isfinite(p.value)]
+        finite = [p.value for p in group if abs(p.value) <= LARGEST]
         if not finite:
             nonfinite.append((step, str(group[0].value)))
             continue
@@ -81,7 +82,7 @@ def merge(streams: Sequence[Sequence[Point]], *, distinct: bool = False) -> Merg
 def _single(points: Sequence[Point]) -> Merged:
     """Give a series that has nothing to merge."""
     steps, values, stderr = np.array(points, dtype=float).reshape(-1, 3).T.copy()
-    bad = np.flatnonzero(~np.isfinite(values)).tolist()
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST)).tolist()
     nonfinite = tuple((points[i].step, str(points[i].value)) for i in bad)
     values[bad] = stderr[bad] = math.nan
     return Merged(steps, values, nonfinite, None if np.isnan(stderr).all() else stderr, None)
@@ -98,10 +99,7 @@ def without_copies(points: Sequence[Point]) -> list[Point]:
 
 
 def _mean_and_error(values: list[float]) -> tuple[float, float]:
-    """Give mean and sd(ddof=1) / sqrt(n); huge values do not overflow."""
+    """Give mean and sd(ddof=1) / sqrt(n)."""
     n = len(values)
-    try:
-        mean = math.fsum(values) / n
-    except OverflowError:
-        mean = math.fsum(v / n for v in values)
+    mean = math.fsum(values) / n
     return mean, math.hypot(*(v - mean for v in values)) / math.sqrt(n * (n - 1))
