@@ -6,7 +6,7 @@ from itertools import islice
 from evalstop.detectors.logs.assemble import assemble
 from evalstop.detectors.logs.files import LogFile
 from evalstop.detectors.logs.formats import monitor, tidy, wandb
-from evalstop.detectors.logs.formats.csv_text import Dialect, dialect, rows
+from evalstop.detectors.logs.formats.csv_text import Dialect, dialect, ragged, rows
 from evalstop.detectors.logs.formats.format import Format
 from evalstop.detectors.logs.log import Log
 from evalstop.detectors.logs.problems import NotALogError
@@ -17,15 +17,15 @@ from evalstop.detectors.logs.series import Found
 
 
 def fits(file: LogFile) -> bool:
-    """Tell by a header of words above rows of as many cells."""
-    return dialect(file) is not None
+    """Tell by a header of words above rows of as many cells, or by one that names a step."""
+    return dialect(file) is not None or ragged(file) != ""
 
 
 def read(file: LogFile) -> Found:
     """Read the table by its header."""
     told = dialect(file)
     if told is None:
-        raise NotALogError(f"{file.path}: this is no table with a header")
+        raise NotALogError(f"{file.path}: {ragged(file)}")
     first = list(islice(rows(file, told.delimiter), 2))
     header = names_of(first[0].cells)
     if len(first) < 2:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from evalstop.detectors.logs.files import MAX_LINE, LogFile
 from evalstop.detectors.logs.rules.cells import is_nothing, is_point_grouped, number
+from evalstop.detectors.logs.rules.names import clean, use
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -77,19 +79,37 @@ class _Lines:
 def dialect(file: LogFile) -> Dialect | None:
     """Tell the dialect of a table by its first rows, None if this is no table with a header."""
     best: tuple[int, Dialect] | None = None
-    said = len(file.warnings)
     for delimiter in (*DELIMITERS, SPACE):
         if best and delimiter == SPACE:
             break
-        try:
-            sample = [row.cells for row in islice(rows(file, delimiter), SAMPLE)]
-        except UserError:
-            continue
+        sample = [row.cells for row in _sample(file, delimiter)]
         width = _width(sample)
         if width and (best is None or width > best[0]):
             best = width, Dialect(delimiter, _decimal(sample, delimiter))
-    del file.warnings[said:]  # of wrong guesses; the right one says it again
     return best[1] if best else None
+
+
+def ragged(file: LogFile) -> str:
+    """Say which row is not as wide as a header that names a step, where most are not; else ""."""
+    for delimiter in DELIMITERS:
+        sample = _sample(file, delimiter)
+        width = len(sample[0].cells) if sample else 0
+        odd = [row for row in sample[1:] if len(row.cells) != width]
+        if odd and width > 1 and any(use(clean(c.strip()))[0] == "step" for c in sample[0].cells):
+            cells = plural(len(odd[0].cells), "cell")
+            return f"line {odd[0].line}: it has {cells} and the header {width}, mend it"
+    return ""
+
+
+def _sample(file: LogFile, delimiter: str) -> list[TextRow]:
+    """Give the first rows, none if they are no CSV; of a guess nothing is said."""
+    said = len(file.warnings)
+    try:
+        return list(islice(rows(file, delimiter), SAMPLE))
+    except UserError:
+        return []
+    finally:
+        del file.warnings[said:]
 
 
 def _width(sample: list[list[str]]) -> int:

@@ -104,6 +104,10 @@ class TestSizes:
         ("a.csv", b"   \n\n\t\n", "blank"),
         ("a.json", b"[]", "empty"),
         ("a.json", b'{"a": 1}', "no known log"),
+        ("a.csv", b"step,eval_x\n1,2,3\n", "line 2: it has 3 cells and the header 2"),
+        ("a.csv", b"step,eval_x\n\n1\n", "line 3: it has 1 cell and the header 2"),
+        ("a.csv", b"run,metric,step,value\na,acc,1,.5,7\n", "line 2: it has 5 cells"),
+        ("a.csv", b"step;eval_x\n1,2\n", "line 2: it has 1 cell and"),
         ("a.txt", b"To be, or not to be\n", "no rows|no known format"),
     ],
 )
