@@ -208,7 +208,7 @@ def test_an_entry_point_is_among_all(tmp_path, monkeypatch):
         (["--fpr", "0.0001"], "0.0001"),
         (["--horizons", "1.5"], "--horizons: must be numbers"),
         (["--horizons", "0"], "n must be at least 1"),
-        (["--seed", "-1"], "seed: must be at least 0"),
+        (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--jobs", "-1"], "jobs: must be at least 1"),
     ],
 )

@@ -447,7 +447,7 @@ class Mine:
         (["k-decline", "--sampler", "magic"], "no sampler 'magic'"),
         (["ewma-drawdown", "--sampler", "grid"], "a grid needs finitely many"),
         (["k-decline", "--trials", "0"], "trials: must be at least 1"),
-        (["k-decline", "--seed", "-1"], "seed: must be at least 0"),
+        (["k-decline", "--seed", "-1"], "Invalid value for '--seed'"),
         (["k-decline", "--runs", "0"], "runs must be at least 1"),
         (["ewma-drawdown", "--world", "paper", "--runs", "20"], "needs 66 negative runs"),
         (["k-decline", "--world", "papper"], "did you mean 'paper'"),

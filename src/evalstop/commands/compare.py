@@ -10,15 +10,18 @@ import typer
 from evalstop import console
 from evalstop.commands import tracked
 from evalstop.commands.again import again
-from evalstop.commands.curves import (
+from evalstop.commands.curves import read_labelled
+from evalstop.commands.options import (
     CURVES,
     DIRECTION,
+    LABELS_ARE,
     METRIC,
+    POSITIVE,
+    SEED,
+    SELECT,
     STEP_EVERY,
-    labels_of,
-    read_curves,
-    split_pairs,
 )
+from evalstop.errors import UserError
 
 if TYPE_CHECKING:
     from evalstop.benchmarks.leaderboard import Comparison, Operated
@@ -37,43 +40,36 @@ COLUMNS = (
 def compare(
     context: typer.Context,
     curves: list[Path] = CURVES,
-    labels: str = typer.Option(
-        ..., help="Text column of the curves, or a CSV file with run[,metric],label."
+    labels: str = typer.Option(..., help=LABELS_ARE),
+    positive: str = POSITIVE,
+    select: list[str] = SELECT,
+    detectors: str = typer.Option(
+        DEFAULT, help="Comma list of NAME[:field=value,...] or path.py:Class."
     ),
-    positive: str = typer.Option("declined", help="Label of curves that should be stopped."),
-    select: list[str] = typer.Option(
-        [], help="COLUMN=VALUE: only these curves (source, run, metric, ...); repeatable."
-    ),
-    detectors: str = typer.Option(DEFAULT, help="Comma list of NAME[:field=value,...]."),
-    fpr: float = typer.Option(0.015, help="False positives that every rule is held to."),
+    fpr: float = typer.Option(0.015, help="Rate of false positives that every rule is held to."),
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,
     step_every: float | None = STEP_EVERY,
-    seed: int = typer.Option(0, help="Seed of the bootstrap."),
+    seed: int = SEED,
     out: Path | None = typer.Option(
-        None, help="Folder for the leaderboard as .csv and .parquet, figures, report.html."
+        None, help="Folder of the report: leaderboard as .csv and .parquet, figures, report.html."
     ),
     track: bool = typer.Option(
-        False, "--track", help="Send them to MLflow; --out is then evalstop-out/compare."
+        False, "--track", help="Send the results to MLflow; --out is then evalstop-out/compare."
     ),
 ) -> None:
     """Compare stop rules on labelled curves, at their own thresholds and at one false-alarm rate.
 
     Labels other than the positive one are negative; curves labelled `ambiguous` are left out.
     """
-    from evalstop.benchmarks.labelled import label_curves
     from evalstop.benchmarks.leaderboard import compare as compare_rules
     from evalstop.detectors import DETECTORS
     from evalstop.detectors.settings import split_specs
 
     rules = [DETECTORS.build(spec, allow_path=True) for spec in split_specs(detectors)]
-    evals = read_curves(curves, metric, direction, step_every)
-    labelled = label_curves(
-        evals,
-        labels_of(evals, labels),
-        positive=positive,
-        select=split_pairs(select, "--select"),
-    )
+    if not rules:
+        raise UserError("--detectors: there is none to compare, name one or more")
+    labelled = read_labelled(curves, labels, positive, select, metric, direction, step_every)
     with console.progress() as bar:
 
         def counted(listed: "list[Detector]") -> "Iterable[Detector]":

@@ -1,27 +1,15 @@
-"""What the commands that judge recorded curves share: their CURVES and how these are read."""
+"""What the commands that judge recorded curves share: how these are read."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from evalstop import console
-from evalstop.commands.read import DIRECTION, METRIC, split_directions
+from evalstop.commands.read import split_directions
 from evalstop.errors import UserError
 
 if TYPE_CHECKING:
-    from evalstop.benchmarks.labelled import Labels
+    from evalstop.benchmarks.labelled import LabelledCurves, Labels
     from evalstop.detectors.logs.eval_runs import EvalRuns
-
-CURVES = typer.Argument(
-    ...,
-    metavar="CURVES...",
-    help="Tidy CSV (run,metric,step,value, ...), or any log that `evalstop read` reads.",
-    show_default=False,
-)
-STEP_EVERY = typer.Option(None, help="Steps between evals of a file without.", show_default=False)
-
-__all__ = ["CURVES", "DIRECTION", "METRIC", "STEP_EVERY", "labels_of", "read_curves", "split_pairs"]
 
 
 def read_curves(
@@ -55,7 +43,24 @@ def split_pairs(given: list[str], option: str) -> dict[str, str]:
     return split
 
 
-def labels_of(evals: "EvalRuns", labels: str) -> "Labels":
+def read_labelled(
+    paths: list[Path],
+    labels: str,
+    positive: str,
+    select: list[str],
+    metric: list[str],
+    direction: list[str],
+    step_every: float | None,
+) -> "LabelledCurves":
+    """Read curves with their labels; what there is to tell of these, the caller tells."""
+    from evalstop.benchmarks.labelled import label_curves
+
+    evals = read_curves(paths, metric, direction, step_every)
+    chosen = split_pairs(select, "--select")
+    return label_curves(evals, _labels_of(evals, labels), positive=positive, select=chosen)
+
+
+def _labels_of(evals: "EvalRuns", labels: str) -> "Labels":
     """Take labels from a column of the curves if there is one of that name, else from a file."""
     from evalstop.benchmarks.labelled import labels_in_column, labels_in_file
 

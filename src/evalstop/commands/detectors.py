@@ -1,10 +1,10 @@
 """``evalstop detectors``: the zoo, one line each."""
 
-import typer
+from evalstop.commands.options import AS_JSON
 
 
 def detectors(
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """List the detectors with their settings and defaults."""
     from evalstop.commands.listing import show

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import typer
+from evalstop.commands.options import AS_JSON
 
 
 def presets(
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """List the worlds and presets of the simulator with their settings and defaults."""
     from evalstop.commands.listing import describe

@@ -7,24 +7,21 @@ from typing import TYPE_CHECKING
 import typer
 
 from evalstop import console
+from evalstop.commands.options import AS_JSON, DIRECTION, METRIC, PATHS, STEP_EVERY
 from evalstop.errors import UserError
 from evalstop.sparkline import sparkline
 
 if TYPE_CHECKING:
     from evalstop.detectors.logs import Reading
 
-PATHS = typer.Argument(..., help="Logs, folders of logs, MLflow stores.", show_default=False)
-METRIC = typer.Option([], "--metric", help="Read only this metric as an eval; repeatable.")
-DIRECTION = typer.Option([], "--direction", help="METRIC=higher or METRIC=lower; repeatable.")
-
 
 def read(
     paths: list[Path] = PATHS,
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    as_json: bool = AS_JSON,
     as_csv: bool = typer.Option(False, "--csv", help="Tidy CSV, which every command reads."),
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,
-    step_every: float | None = typer.Option(None, help="Steps between evals of a file without."),
+    step_every: float | None = STEP_EVERY,
 ) -> int:
     """Read training logs and show the curves in them."""
     from evalstop.detectors.logs import read_logs, tidy_csv

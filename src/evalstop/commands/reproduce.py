@@ -5,8 +5,8 @@ from pathlib import Path
 
 import typer
 
-from evalstop.commands.tracked import TRACK, send
-from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
+from evalstop.commands.options import BACKEND, JOBS, SCHEDULER, SEED, TRACK
+from evalstop.commands.tracked import send
 
 
 def reproduce(
@@ -15,7 +15,7 @@ def reproduce(
     scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
     out: Path = typer.Option(Path("evalstop-out/reproduce"), "--out", help="Folder of the report."),
-    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
+    seed: int = SEED,
     track: bool = TRACK,
 ) -> None:
     """Reproduce EvalStop's tables, or go on where that was interrupted; write the report."""

@@ -8,24 +8,18 @@ from pathlib import Path
 import typer
 
 from evalstop import console
-from evalstop.commands.curves import (
-    CURVES,
-    DIRECTION,
-    METRIC,
-    STEP_EVERY,
-    read_curves,
-    split_pairs,
-)
+from evalstop.commands.curves import read_curves, split_pairs
+from evalstop.commands.options import CURVES, DIRECTION, METRIC, SETTINGS, STEP_EVERY
 
 
 def scan(
     curves: list[Path] = CURVES,
     detector: str = typer.Option("k-decline", help="NAME[:field=value,...] or path.py:Class."),
-    settings: list[str] = typer.Option([], "--set", help="field=value of it; repeatable."),
+    settings: list[str] = SETTINGS,
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,
     step_every: float | None = STEP_EVERY,
-    out: Path | None = typer.Option(None, help="CSV file to write instead of printing."),
+    out: Path | None = typer.Option(None, help="CSV file to write instead of printing it."),
 ) -> None:
     """Print the statistic after every eval: run,metric,step,statistic (-inf = cannot judge yet).
 

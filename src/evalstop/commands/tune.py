@@ -2,31 +2,33 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
 from evalstop import console
 from evalstop.commands import tracked
 from evalstop.commands.again import again
-from evalstop.commands.curves import (
+from evalstop.commands.curves import read_labelled
+from evalstop.commands.options import (
+    AS_JSON,
+    BACKEND,
     DIRECTION,
+    JOBS,
+    LABELS_ARE,
     METRIC,
+    POSITIVE,
+    SCHEDULER,
+    SEED,
+    SELECT,
     STEP_EVERY,
-    labels_of,
-    read_curves,
-    split_pairs,
+    TRACK,
 )
-from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
 from evalstop.errors import UserError
-
-if TYPE_CHECKING:
-    from evalstop.benchmarks.labelled import LabelledCurves
 
 TRIALS, SMOKE_TRIALS = 100, 16
 RUNS, SMOKE_RUNS = 2000, 300
 # What changes nothing of the results, or is nobody's business.
-NOT_SHOWN = ("out", "jobs", "json", "storage", "backend", "scheduler_address", "track")
+NOT_SHOWN = ("out", "jobs", "as_json", "storage", "backend", "scheduler_address", "track")
 
 
 def tune(
@@ -35,7 +37,9 @@ def tune(
         ..., help="NAME[:field=value,...]; also field=low..high and field=a|b. Others are searched."
     ),
     trials: int | None = typer.Option(
-        None, help=f"Settings to try, else {TRIALS}; all if there are fewer.", show_default=False
+        None,
+        help=f"Settings to try (default {TRIALS}; all if there are fewer).",
+        show_default=False,
     ),
     objective: str = typer.Option(
         "saved@fpr=.015", help="saved or recall @fpr=RATE, or multi: saved,fpr,delay."
@@ -44,17 +48,15 @@ def tune(
         [], help="World to tune on, NAME[:field=value,...]; the last third is held out; repeatable."
     ),
     curves: list[Path] = typer.Option([], help="Labelled curves instead of worlds; repeatable."),
-    labels: str | None = typer.Option(
-        None, help="Text column of the curves, or a CSV file with run[,metric],label."
-    ),
-    positive: str = typer.Option("declined", help="Label of curves that should be stopped."),
-    select: list[str] = typer.Option([], help="COLUMN=VALUE: only these curves; repeatable."),
+    labels: str | None = typer.Option(None, help=LABELS_ARE),
+    positive: str = POSITIVE,
+    select: list[str] = SELECT,
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,
     step_every: float | None = STEP_EVERY,
     sampler: str = typer.Option("auto", help="auto, grid, tpe, nsga2 or random."),
     runs: int | None = typer.Option(
-        None, help=f"Runs of each world in a part, else {RUNS}.", show_default=False
+        None, help=f"Runs of each world in a part (default {RUNS}).", show_default=False
     ),
     storage: str | None = typer.Option(
         None, help="Optuna URL (sqlite, PostgreSQL) for the trials; several may work on it."
@@ -62,11 +64,13 @@ def tune(
     jobs: int = JOBS,
     backend: str = BACKEND,
     scheduler_address: str | None = SCHEDULER,
-    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
-    out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/tune-NAME."),
+    seed: int = SEED,
+    out: Path | None = typer.Option(
+        None, "--out", help="Folder of the report (default evalstop-out/tune-NAME)."
+    ),
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
-    track: bool = tracked.TRACK,
-    json: bool = typer.Option(False, "--json", help="Print what was found as JSON."),
+    track: bool = TRACK,
+    as_json: bool = AS_JSON,
 ) -> None:
     """Search the fields of a detector, or go on where that was interrupted.
 
@@ -78,7 +82,8 @@ def tune(
     from evalstop.studies.backends import workers
     from evalstop.studies.tuning.goal import read_goal
     from evalstop.studies.tuning.places import DEFAULT_WORLDS, curve_place, world_places
-    from evalstop.studies.tuning.report import analyse, as_json, save
+    from evalstop.studies.tuning.report import analyse, save
+    from evalstop.studies.tuning.report import as_json as found_as_json
     from evalstop.studies.tuning.space import read_space
     from evalstop.studies.tuning.tune import Tuning
     from evalstop.studies.tuning.tune import tune as search
@@ -90,7 +95,11 @@ def tune(
     if labels and not curves:
         raise UserError("--labels: there are no curves to label, give --curves")
     if curves:
-        labelled = _labelled(curves, labels, positive, select, metric, direction, step_every)
+        if labels is None:
+            raise UserError("--curves: which should be stopped? Give --labels COLUMN or FILE")
+        labelled = read_labelled(curves, labels, positive, select, metric, direction, step_every)
+        console.notes(labelled.notes)
+        console.warnings(labelled.warnings)
         places = [curve_place(labelled, seed)]
     else:
         n_runs = (SMOKE_RUNS if smoke else RUNS) if runs is None else runs
@@ -125,8 +134,8 @@ def tune(
     if where is not None:
         where.analysis().save(where.results.folder)
     files = save(found, where, out, again(context, *NOT_SHOWN))
-    if json:
-        console.print_json(as_json(found, where))
+    if as_json:
+        console.print_json(found_as_json(found, where))
     else:
         for finding in analysis.findings:
             print("-", console.plain(finding))
@@ -136,29 +145,3 @@ def tune(
     console.say("wrote", f"{out}: {', '.join(file.name for file in files)}")
     if track:
         tracked.send(out)
-
-
-def _labelled(
-    curves: list[Path],
-    labels: str | None,
-    positive: str,
-    select: list[str],
-    metric: list[str],
-    direction: list[str],
-    step_every: float | None,
-) -> "LabelledCurves":
-    """Read the curves that are tuned on."""
-    from evalstop.benchmarks.labelled import label_curves
-
-    if labels is None:
-        raise UserError("--curves: which of them should be stopped? Give --labels COLUMN or FILE")
-    evals = read_curves(curves, metric, direction, step_every)
-    labelled = label_curves(
-        evals,
-        labels_of(evals, labels),
-        positive=positive,
-        select=split_pairs(select, "--select"),
-    )
-    console.notes(labelled.notes)
-    console.warnings(labelled.warnings)
-    return labelled
