@@ -15,6 +15,7 @@ from evalstop.benchmarks.leaderboard import Comparison, Operated, Row
 from evalstop.benchmarks.pages import page, percent
 from evalstop.benchmarks.plots import inline
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.words import plural
 
 COLUMNS = {
     "rule": "The detector, with the settings that differ from its defaults.",
@@ -103,7 +104,7 @@ def _html(comparison: Comparison, figures: dict[str, str], command: str = "") ->
     }
     return page(
         "compare.html.j2",
-        title=f"Stop rules on {len(comparison.labelled)} labelled curves",
+        title=f"Stop rules on {plural(len(comparison.labelled), 'labelled curve')}",
         lead=comparison.labelled.notes,
         remarks=[*comparison.notes[len(comparison.labelled.notes) :], *comparison.warnings],
         findings=findings(comparison),

@@ -15,6 +15,7 @@ from evalstop.detectors.logs.curve import Curve
 from evalstop.detectors.logs.eval_runs import EvalRuns
 from evalstop.detectors.observation import FloatArray, IntArray, Runs
 from evalstop.detectors.settings import nearest
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 AMBIGUOUS = "ambiguous"
@@ -89,9 +90,9 @@ def label_curves(
     judged = [i for i in usable if told[i] not in ("", AMBIGUOUS)]
     warnings = []
     if len(usable) < len(chosen):
-        warnings.append(f"{len(chosen) - len(usable)} curves have no number: they are left out")
+        warnings.append(f"left out: {plural(len(chosen) - len(usable), 'curve')} without a number")
     if counts[""]:
-        warnings.append(f"{counts['']} curves have no label: they are left out")
+        warnings.append(f"left out: {plural(counts[''], 'curve')} without a label")
     words = sorted({told[i] for i in judged})
     if positive not in words or len(words) < 2:
         kinds = ", ".join(f"{w} ({counts[w]})" for w in words) or "none"
@@ -100,7 +101,7 @@ def label_curves(
             "say which label is the positive one with --positive"
         )
     notes = [
-        f"{counts[positive]} curves labelled {positive} are positive; negative: "
+        f"positive: {plural(counts[positive], 'curve')} labelled {positive}; negative: "
         + ", ".join(f"{counts[w]} {w}" for w in words if w != positive)
         + (f"; {counts[AMBIGUOUS]} ambiguous left out" if counts[AMBIGUOUS] else "")
     ]
@@ -129,7 +130,7 @@ def _about_ranges(ranges: FloatArray) -> list[str]:
     said = []
     constant = ranges == 0
     if constant.any():
-        said.append(f"{constant.sum()} curves are constant: no rule can tell anything of them")
+        said.append(f"no rule can tell anything of {plural(constant.sum(), 'constant curve')}")
     low, high = np.quantile(ranges[~constant], [0.1, 0.9]) if not constant.all() else (1.0, 1.0)
     if high > MIXED * low:
         said.append(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evalstop import __version__
+from evalstop.detectors.words import level
 
 
 def known(value: float) -> str:
@@ -25,10 +26,10 @@ def percent(share: float, sign: bool = True) -> str:
 
 
 def number(value: float) -> str:
-    """Write a number with at most four digits."""
+    """Write a number with at most four digits, or what it is there to say."""
     if math.isnan(value):
         return "-"
-    return "∞" if math.isinf(value) else f"{value:.4g}"
+    return "∞" if value == math.inf else level(value, ".4g")
 
 
 def decimals(value: float) -> str:

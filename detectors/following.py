@@ -90,4 +90,4 @@ def _load(path: Path) -> Iterable[Curve]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, UserError):
             raise
-        raise UserError(f"{path}: is no saved watch ({error!r}), remove it") from error
+        raise UserError(f"{path}: is no saved watch, or a damaged one: remove it") from error

@@ -27,6 +27,7 @@ import numpy as np
 from evalstop.detectors import two_sided_cusum
 from evalstop.detectors.charts import Array, Chart, CusumChart
 from evalstop.detectors.nystroem import Chain, expected_times, quasi_stationary
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -102,7 +103,9 @@ def conditional_expected_delay(
         waited += law.sum()
         law = after.states
     if alive == 0:
-        raise UserError(f"no chart goes {change} observations without an alarm: there is no delay")
+        raise UserError(
+            f"no chart goes {plural(change, 'observation')} without an alarm: there is no delay"
+        )
     return float((waited + expected_times(chain.settled_steps(mean)).after(law)) / alive)
 
 
@@ -135,7 +138,7 @@ def threshold_for_false_alarm(chart: Chart, alpha: float, n: int, mean: float = 
         raise UserError(f"alpha must be between 0 and 1, got alpha={alpha:g}")
     if n < 1:
         raise UserError(f"a horizon must be at least one observation, got n={n}")
-    goal = f"an alarm within {n} observations with chance {alpha:g}"
+    goal = f"an alarm within {plural(n, 'observation')} with chance {alpha:g}"
 
     def ratio(threshold: float) -> float:
         return alpha / max(float(run_length_pmf(chart, threshold, n, mean).sum()), 1e-300)

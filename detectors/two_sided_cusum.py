@@ -22,6 +22,7 @@ import numpy as np
 
 from evalstop.detectors.charts import Array, CusumChart
 from evalstop.detectors.nystroem import Chain, expected_times
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 # A smaller share of survivors, which is what 1 leaves of all alarms, would be a rounding error.
@@ -55,7 +56,9 @@ def delays(chart: CusumChart, threshold: float, mean: float, mean_before: float,
     """Give ``E[T - c | T > c]`` for shifts after c = 0..n observations, ``(n + 1,)``."""
     late, alive = _expected_delays(chart, threshold, mean, mean_before, n)
     if alive[-1] < ROUNDING:
-        raise UserError(f"no chart goes {n} observations without an alarm: there is no delay")
+        raise UserError(
+            f"no chart goes {plural(n, 'observation')} without an alarm: there is no delay"
+        )
     return late / alive
 
 

@@ -13,6 +13,7 @@ from evalstop.detectors.rules import Detector, inputs_of
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.stop_rules import Rule, RuleFor
+from evalstop.detectors.words import plural
 from evalstop.detectors.zoo.e_process import EProcess
 from evalstop.errors import UserError
 
@@ -91,7 +92,7 @@ class Watched:
     def beyond(self) -> str:
         """Warn if the run is longer than its threshold was set for; empty if not."""
         known, n_seen, detector = self.rule.calibration, self.verdict.n_seen, self.rule.detector
-        which = f"{self.curve.run} / {self.curve.metric}: {n_seen} evals"
+        which = f"{self.curve.run} / {self.curve.metric}: {plural(n_seen, 'eval')}"
         if known is not None and n_seen > known.horizon:
             return (
                 f"{which}, the threshold promises something for {known.horizon} only; "
@@ -196,8 +197,8 @@ def judge_fleet(found: EvalRuns, detector: Detector, null: Null, level: float) -
         how = f"{null.method} p-values: {null.assumptions(longest)}"
     decided = rejected(np.array(p_values), np.array([number[n] for n in names]), level)
     promise = (
-        f"at most {100 * level:.3g}% of the stops among these {len(number)} runs are wrong, "
-        f"on average ({how})"
+        f"at most {100 * level:.3g}% of the stops among the {plural(len(number), 'run')} judged "
+        f"are wrong, on average ({how})"
     )
     fleet = []
     for curve, last, p, stops in zip(found.curves, lasts, *decided, strict=True):
@@ -215,7 +216,7 @@ def _too_few_healthy(least: float, n_runs: int, level: float) -> list[str]:
     lost = (
         "no run is ever stopped"
         if together > n_runs
-        else f"fewer than {together} bad runs among these {n_runs} are never stopped"
+        else f"fewer than {together} bad runs among the {n_runs} judged are never stopped"
     )
     return [
         f"healthy: with so few healthy runs as long as these no p-value is below {least:.2g}, so "

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evalstop.detectors.words import plural
 from evalstop.simulator.run import Run
 
 POINTLESS_BELOW = 0.8
@@ -70,7 +71,7 @@ def check_conservation(run: Run) -> None:
 
     def hold(fine: np.ndarray | bool, what: str) -> None:
         if not np.all(fine):
-            raise ConservationError(f"{run.scheduler} on {run.gpus} GPUs: {what}")
+            raise ConservationError(f"{run.scheduler} on {plural(run.gpus, 'GPU')}: {what}")
 
     bounds = (stints.granted, stints.works_from, stints.stopped, stints.released)
     for before, after in pairwise(bounds):
@@ -163,6 +164,11 @@ def load_warnings(run: Run) -> list[str]:
     load = run.workload.load(run.gpus)
     if len(run.workload) == 1:
         return []
+    if load == math.inf:
+        return [
+            "all jobs arrive at once: there is no offered load, and waits and JCT depend on the "
+            "number of jobs; compare policies on the same trace only"
+        ]
     if load < POINTLESS_BELOW:
         return [
             f"offered load {load:.2f} is below {POINTLESS_BELOW}: jobs hardly wait, so policies "

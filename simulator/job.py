@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -78,7 +79,8 @@ class Workload:
             raise UserError("workload: it has no jobs, give a trace with at least one")
         if len(self.jobs) != len(self.truths):
             raise UserError(
-                f"workload: {len(self.jobs)} jobs but {len(self.truths)} truths, give one for each"
+                f"workload: {plural(len(self.jobs), 'job')} but "
+                f"{plural(len(self.truths), 'truth')}, give one for each"
             )
         for job, truth in zip(self.jobs, self.truths, strict=True):
             if job.gpus < 1:
@@ -192,4 +194,4 @@ class JobView:
 
     def __repr__(self) -> str:
         state = "running" if self.running else "waiting"
-        return f"{type(self).__name__}({self.id!r}, {self.gpus} GPUs, {state})"
+        return f"{type(self).__name__}({self.id!r}, {plural(self.gpus, 'GPU')}, {state})"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 from evalstop.simulator.run import Run
 
@@ -37,7 +38,7 @@ def plot_run(run: Run, path: Path) -> None:
     above, middle, below = figure.subplots(
         3, 1, sharex=True, gridspec_kw={"height_ratios": [1, 1, 3]}
     )
-    figure.suptitle(f"{run.scheduler} on {run.gpus} GPUs, {len(jobs)} jobs")
+    figure.suptitle(f"{run.scheduler} on {plural(run.gpus, 'GPU')}, {plural(len(jobs), 'job')}")
 
     times, used = settled(*stints.in_use())
     above.step((times - origin) / HOUR, used, where="post", linewidth=0.8)

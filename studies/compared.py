@@ -10,6 +10,7 @@ from evalstop.benchmarks.compare_report import findings, matched_lines, natural_
 from evalstop.benchmarks.leaderboard import Comparison
 from evalstop.benchmarks.roc import Roc
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.words import plural
 from evalstop.studies.detection import roc_scores
 from evalstop.studies.results import write_results
 
@@ -27,7 +28,7 @@ def write_compared(comparison: Comparison, folder: Path) -> None:
     folder : Path
         Where its report is, or will be.
     """
-    curves: dict[str, Roc] = {entry.spec: entry.roc for entry in comparison.entries}
+    rocs: dict[str, Roc] = {entry.spec: entry.roc for entry in comparison.entries}
     thresholds = {"natural": "natural", "matched": f"matched:fpr={comparison.fpr:g}"}
     rows = []
     for line in [*matched_lines(comparison), *natural_lines(comparison)]:
@@ -37,13 +38,11 @@ def write_compared(comparison: Comparison, folder: Path) -> None:
         told = json.dumps([labels, scores, comparison.seed])
         rows.append(
             {"point": 0, **labels, "repeat": 0, **scores}
-            | roc_scores(curves[line.spec])
+            | roc_scores(rocs[line.spec])
             | {"cell": hashlib.sha256(told.encode()).hexdigest()[:20]}
         )
-    study = {
-        "name": "compare",
-        "question": f"Which rule stops the right ones of {len(comparison.labelled)} curves?",
-    }
+    curves = plural(len(comparison.labelled), "curve")
+    study = {"name": "compare", "question": f"Which rule stops the right ones of {curves}?"}
     told_all = {"study": study, "shown": SHOWN, "seed": comparison.seed, "cells": len(rows)}
     write_results(folder, told_all, pd.DataFrame(rows))
     write_atomically(folder / "findings.txt", "".join(f"{said}\n" for said in findings(comparison)))

@@ -45,9 +45,7 @@ def find(which: str, *, smoke: bool = False) -> Found:
             first_look(study, keep_axes=point is not None) if smoke else study, point, analyse
         )
     if name not in NAMED:
-        raise UserError(
-            f"there is no study {name!r}, {nearest(name, NAMED)} A file of your own ends in .toml"
-        )
+        raise UserError(f"there is no study {name!r}, {nearest(name, (*NAMED, 'FILE.toml'))}")
     named = NAMED[name]
     if not smoke:
         return Found(named.study, point, named.analyse)

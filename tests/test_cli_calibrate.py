@@ -102,7 +102,7 @@ def test_healthy_runs_are_counted(capsys):
     told = as_json(capsys, "--detector", "slope-glr", "--horizon", "8", *HEALTHY)
     assert told["runs"] >= 19
     assert told["seed"] is None
-    assert f"exchangeable with these {told['runs']} healthy runs" in told["promise"]
+    assert f"exchangeable with {told['runs']} healthy runs" in told["promise"]
     chat = as_json(
         capsys, "--detector", "slope-glr", "--horizon", "8", "--fpr", ".2", *HEALTHY,
         "--select", "source=chat",
@@ -127,7 +127,7 @@ def test_healthy_runs_are_counted(capsys):
         (("--horizon", "9", "--method", "exact", "--boundary"), "constant over evals"),
         (("--horizon", "9", "--noise", "t4"), "noise must be one of gaussian, t3"),
         (("--horizon", "9", "--rho", "2"), "rho must be at most 0.99"),
-        (("--horizon", "9", "--seed", "-1"), "seed must be at least 0"),
+        (("--horizon", "9", "--seed", "-1"), "Invalid value for '--seed'"),
         (("--horizon", "9", "--detector", "drawdown"), "give --sigma"),
         (("--horizon", "9", "--detector", "fixed-progress"), "it reads the progress"),
         (("--horizon", "9", "--detector", "cusum", "--method", "exact"), "set target=given"),
@@ -224,7 +224,7 @@ def test_watch_over_a_fleet(tmp_path, capsys):
         assert {v["verdict"] for v in told} == {"stop", "go on"}
         _, out, _ = run(capsys, "watch", runs, "--fdr", ".1", *rule)
         assert f"{value} = " in out
-        assert "at most 10% of the stops among these 15 runs are wrong, on average" in out
+        assert "at most 10% of the stops among the 15 runs judged are wrong, on average" in out
     assert run(capsys, "watch", runs / "flat-0.jsonl", "--fdr", ".1")[0] == 0
 
 

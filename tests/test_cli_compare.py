@@ -157,7 +157,7 @@ class TestCompare:
         labels = tmp_path / "labels.csv"
         labels.write_text("run,label\na,good\nb,bad\nc,good\n")
         _, out, err = evalstop("compare", curves, "--labels", labels, "--positive", "bad", *FEW)
-        assert "note: 1 curves labelled bad are positive; negative: 2 good" in err
+        assert "note: positive: 1 curve labelled bad; negative: 2 good" in err
         row = next(line for line in out.splitlines() if line.startswith("k-decline"))
         assert row.split()[2:4] == ["0/1", "1/2"]
 
@@ -169,7 +169,7 @@ class TestCompare:
         label = {r["run"]: r["label"] for r in rows}
         told = Counter(label.values())
         assert (
-            f"note: {told['declined']} curves labelled declined are positive; "
+            f"note: positive: {told['declined']} curves labelled declined; "
             f"negative: {told['healthy']} healthy, {told['plateau']} plateau"
         ) in err
         warnings = [line for line in err if line.startswith("warning:")]
@@ -217,7 +217,20 @@ class TestCompare:
         header = "source,run,metric,step,value,higher_is_better,label"
         file = write(tmp_path / "c.csv", rows, header)
         _, _, err = evalstop("compare", file, "--labels", "label", *FEW)
-        assert "note: 1 curves labelled declined are positive; negative: 1 healthy" in err
+        assert "note: positive: 1 curve labelled declined; negative: 1 healthy" in err
+
+    def test_no_rules_are_refused(self, evalstop):
+        status, out, err = evalstop("compare", EXAMPLE, "--labels", "label", "--detectors", "")
+        assert (status, out) == (2, "")
+        assert err == ["error: --detectors: there is none to compare, name one or more"]
+
+    def test_every_file_is_told_of_in_the_docs(self, evalstop, tmp_path):
+        page = (EXAMPLE.parents[1] / "compare.md").read_text(encoding="utf-8")
+        curves, out = tidy(tmp_path / "c.csv", SMALL), tmp_path / "out"
+        evalstop("compare", curves, "--labels", "label", *FEW, "--out", out)
+        files = {path.name for path in out.iterdir()}
+        assert "roc.png" in files
+        assert not {name for name in files if f"`{name}`" not in page}
 
     def test_no_such_file(self, evalstop, tmp_path):
         status, _, err = evalstop("compare", tmp_path / "none.csv", "--labels", "label")

@@ -118,6 +118,21 @@ def test_a_detector_with_its_own_threshold_says_what_that_promises(tmp_path, cap
     assert told["run"]["promise"] is None
 
 
+def test_a_threshold_that_means_any_is_told_in_words(tmp_path, capsys):
+    log = write_log(tmp_path / "run.jsonl", DECLINED)
+    _, out, _ = watch(capsys, log, "--detector", "k-decline:form=tolerance")
+    assert "0.05 / more than 0" in out
+
+
+def test_an_eval_beyond_all_reason_is_missing_and_told(tmp_path, capsys):
+    log = write_log(tmp_path / "run.jsonl", [0.4, 1e308, 0.5, -1e308, 0.6])
+    status, told, err = verdicts(capsys, log, "--detector", "slope-glr", "--threshold", "9")
+    assert status == 0
+    assert (told["run"]["n_missing"], told["run"]["best_score"]) == (2, 0.6)
+    assert "eval_accuracy is beyond 1e+100 at steps 200, 400: kept as missing" in err
+    assert "overflow" not in err
+
+
 def test_a_calibration_file_is_used_and_warns_beyond_its_horizon(tmp_path, capsys):
     log = write_log(tmp_path / "run.jsonl", DECLINED)
     file = tmp_path / "calibration.json"
@@ -127,8 +142,11 @@ def test_a_calibration_file_is_used_and_warns_beyond_its_horizon(tmp_path, capsy
     assert told["run"]["horizon"] == 6
     assert "warning: run / eval_accuracy: 8 evals, the threshold promises something for 6" in err
     assert status == 10
-    file.write_text('{"format": 1}')
-    assert watch(capsys, log, "--calibration", file)[0] == 2
+    for content in (b'{"format": 1}', b"\xff\x00", b"[]"):
+        file.write_bytes(content)
+        status, _, err = watch(capsys, log, "--calibration", file)
+        assert status == 2
+        assert err == f"error: {file}: is no calibration, or a damaged one: calibrate again\n"
     # A file that names a class is never run.
     evil = tmp_path / "evil.py"
     evil.write_text("raise SystemExit('was run')\nclass A: pass\n")

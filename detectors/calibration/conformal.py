@@ -26,6 +26,7 @@ from evalstop.detectors.observation import CHANNELS, FloatArray, IntArray, Runs
 from evalstop.detectors.rules import Detector, inputs_of
 from evalstop.detectors.scan import scan
 from evalstop.detectors.settings import spec_of
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -96,10 +97,10 @@ class HealthyNull:
         n = len(self.sample(horizon).within(horizon))
         if self.blocks:
             return (
-                f"{horizon} evals of a new run are exchangeable with these {n} blocks of healthy "
-                "runs, which noise must not connect"
+                f"{plural(horizon, 'eval')} of a new run and {plural(n, 'block')} of healthy runs "
+                "are exchangeable, and no noise connects them"
             )
-        return f"a new run is exchangeable with these {n} healthy runs"
+        return f"a new run is exchangeable with {plural(n, 'healthy run')}"
 
     def sample(self, horizon: int) -> Sample:
         """Give the statistics of the units; only for blocks do they depend on the horizon."""
@@ -123,12 +124,12 @@ class HealthyNull:
         needed = runs_needed(fpr)
         if n >= needed:
             return
-        what = "blocks" if self.blocks else "runs"
+        what = "block" if self.blocks else "run"
         shorter = len(np.unique(self.groups)) - n if not self.blocks else 0
         raise UserError(
-            f"healthy: a budget of {fpr:g} needs {needed} healthy {what} of at least {horizon} "
-            f"evals, there are {n}"
-            + (f" ({shorter} are shorter)" if shorter else "")
+            f"healthy: a budget of {fpr:g} needs {plural(needed, f'healthy {what}')} of at "
+            f"least {plural(horizon, 'eval')}, there are {n}"
+            + (f" ({shorter} shorter)" if shorter else "")
             + "; add runs"
             + (f", or take --fpr {rate_for(n):g} or more" if n else "")
             + (", or a smaller --horizon" if shorter or self.blocks else "")

@@ -25,6 +25,7 @@ from evalstop.detectors.intervals import wilson
 from evalstop.detectors.rules import Detector, is_monotone, is_rank_based
 from evalstop.detectors.scan import BLOCK, first_alarm, scan
 from evalstop.detectors.settings import spec_of
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 MOST = 50_000_000  # statistics that are kept
@@ -118,8 +119,8 @@ class FlatNull:
         n_runs = self.noise.runs
         if n_runs * horizon > MOST:
             raise UserError(
-                f"flat: {n_runs} runs of {horizon} evals are too many to keep, take at most "
-                f"runs={MOST // horizon}"
+                f"flat: {n_runs} runs of {plural(horizon, 'eval')} are too many to keep, take "
+                f"at most runs={MOST // horizon}"
             )
         level = self._level(horizon)
         starts = range(0, n_runs, BLOCK)

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from evalstop.detectors.observation import FloatArray, IntArray
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -92,8 +93,8 @@ def order_rank(n: IntArray, fpr: float, besides: str = "") -> IntArray:
     needed, fewest = runs_needed(fpr), int(n.min(initial=np.iinfo(np.int64).max))
     if fewest < needed:
         raise UserError(
-            f"fpr: {fpr:g} needs {needed} negative runs to set a threshold from, there are "
-            f"{fewest}{besides}; add runs"
+            f"fpr: {fpr:g} needs {plural(needed, 'negative run')} to set a threshold from, there "
+            f"are {fewest}{besides}; add runs"
             + (f" or take at least {rate_for(fewest):g}" if fewest else "")
         )
     rank: IntArray = n - alarms_allowed(n, fpr)

@@ -11,6 +11,7 @@ from pathlib import Path
 from evalstop.detectors.calibration.order import check_rate
 from evalstop.detectors.intervals import Ends
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 FORMAT = 1  # of the saved file; raised when its meaning changes
@@ -73,10 +74,9 @@ class Calibration:
             share = percent(self.nominal)
             word = "expected" if self.method == "conformal" else "realised"
             how = f"{self.method}, {word} {percent(self.realised)} [{low}, {high}]"
+        within = f"within {plural(self.horizon, 'eval')}"
         if isinstance(self.threshold, tuple):
-            within = f"within {self.horizon} evals, within n evals n/{self.horizon} of that"
-        else:
-            within = f"within {self.horizon} evals"
+            within += f", within n evals n/{self.horizon} of that"
         return f"at most {share} false stops {within} ({how}: {self.assumptions})"
 
 
@@ -130,7 +130,7 @@ def load(path: str | Path) -> Calibration:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, UserError):
             raise
-        raise UserError(f"{path}: is no calibration ({error!r}), calibrate again") from error
+        raise UserError(f"{path}: is no calibration, or a damaged one: calibrate again") from error
     return Calibration(**values)
 
 

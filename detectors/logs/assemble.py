@@ -12,6 +12,7 @@ from evalstop.detectors.logs.rules.percent import as_percent
 from evalstop.detectors.logs.rules.roles import Name, roles
 from evalstop.detectors.logs.rules.sentences import some, step_text
 from evalstop.detectors.logs.series import Found, Joins, Run, Series
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -78,8 +79,8 @@ def no_eval(log: Log) -> str:
     if log.ask.metrics:
         return f"{log.source}: no series {some(sorted(log.ask.metrics))} in it (found: {listed})"
     return (
-        f"{log.source}: no eval series in {len(log.rows)} rows (found: {listed}); let the trainer "
-        "evaluate, or name a series with --metric"
+        f"{log.source}: no eval series in {plural(len(log.rows), 'row')} (found: {listed}); let "
+        "the trainer evaluate, or name a series with --metric"
     )
 
 

@@ -20,6 +20,7 @@ from evalstop.detectors.logs.problems import NoCurveError, NotALogError
 from evalstop.detectors.logs.reader import read_file
 from evalstop.detectors.logs.rules.sentences import some
 from evalstop.detectors.logs.series import Found
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 
@@ -52,7 +53,7 @@ def read_folder(root: Path, ask: Ask, failed: list[str]) -> Found:
                 without[0] + (f" (and {len(without) - 1} more)" if without[1:] else "")
             )
         raise NotALogError(
-            f"{root}: no training log of a known format among its {len(tree.files)} files"
+            f"{root}: no training log of a known format in it ({plural(len(tree.files), 'file')})"
         )
     found.notes += without
     return found

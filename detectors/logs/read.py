@@ -16,6 +16,7 @@ from evalstop.detectors.logs.reader import read_file
 from evalstop.detectors.logs.rules.names import clean
 from evalstop.detectors.logs.series import Found, Run
 from evalstop.detectors.settings import nearest
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 DIRECTIONS = {"higher": True, "lower": False}
@@ -117,7 +118,7 @@ def _expand(paths: Iterable[str | PathLike[str]]) -> Iterator[Path]:
 def _nothing(failed: Sequence[str]) -> str:
     if not failed:
         return "no path was given: name a log or a folder of logs"
-    more = f" (and {len(failed) - 1} more paths)" if len(failed) > 1 else ""
+    more = f" (and {plural(len(failed) - 1, 'more path')})" if len(failed) > 1 else ""
     return failed[0] + more
 
 

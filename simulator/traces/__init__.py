@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 from evalstop.simulator.job import Job, Truth, Workload
 from evalstop.simulator.traces.acme import ACME
@@ -22,6 +23,9 @@ FORMATS: tuple[Format, ...] = (OURS, ACME, HELIOS, PAI, TIRESIAS, PHILLY)
 
 LOSS_RATES = (2.0, 6.0)
 """A trace has no losses; each job's loss falls at a rate drawn from here (as in ``paper``)."""
+
+LARGEST_ERROR = 5
+"""Of estimates: beyond it they say nothing of the duration."""
 
 
 def read_trace(
@@ -40,8 +44,8 @@ def read_trace(
     scale_gpus : Fraction or float
         Factor of every job's GPUs, rounded up to whole ones.
     estimate_error : float
-        Sd of the log of estimate over true duration, at least 0; a trace that states estimates
-        keeps them.
+        Sd of the log of estimate over true duration, between 0 and 5; a trace that states
+        estimates keeps them.
     seed : int
         Of the estimates and the loss rates.
 
@@ -58,8 +62,10 @@ def read_trace(
     path = Path(path)
     if not 0 < scale_gpus < float("inf"):
         raise UserError(f"--scale-gpus: it must be positive, got {scale_gpus}")
-    if not 0 <= estimate_error < float("inf"):
-        raise UserError(f"--estimate-error: it must be at least 0, got {estimate_error}")
+    if not 0 <= estimate_error <= LARGEST_ERROR:
+        raise UserError(
+            f"--estimate-error: it must be between 0 and {LARGEST_ERROR}, got {estimate_error}"
+        )
     found: dict[str, Entry] = {}
     left_out = 0
     for where, entry in _entries(path):
@@ -107,7 +113,9 @@ def _workload(
     truths = [Truth(e.duration, rate) for e, rate in zip(entries, rates, strict=True)]
     notes = []
     if left_out:
-        notes.append(f"{left_out} jobs without GPUs or without a duration are left out")
+        notes.append(f"left out: {plural(left_out, 'job')} without GPUs or without a duration")
     if rounded:
-        notes.append(f"{rounded} jobs ask for a part of a GPU: rounded up, GPUs are not shared")
+        notes.append(
+            f"rounded up, GPUs are not shared: {plural(rounded, 'job')} with a part of a GPU"
+        )
     return Workload(jobs, truths, tuple(notes))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evalstop.detectors.settings import nearest
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 from evalstop.simulator.exact import exact, ratio
 
@@ -131,7 +132,8 @@ def rows(path: Path, text: str, formats: tuple[Format, ...]) -> Iterator[tuple[F
             where = f"{path}: row {reader.line_num}"
             if len(cells) != len(header):
                 raise UserError(
-                    f"{where}: it has {len(cells)} cells and the header {len(header)}, mend it"
+                    f"{where}: it has {plural(len(cells), 'cell')} and the header {len(header)}, "
+                    "mend it"
                 )
             yield found, Row(where, dict(zip(header, cells, strict=True)))
     except csv.Error as error:

@@ -14,6 +14,7 @@ import numpy as np
 from evalstop.benchmarks.rankings import RANKINGS, Ranking
 from evalstop.detectors.observation import FloatArray
 from evalstop.detectors.settings import parse_spec, settings_of, spec_of
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 from evalstop.simulator.truth import BoolArray
 from evalstop.simulator.worlds import build_world
@@ -112,7 +113,7 @@ def make_boards(
             label = _without_n(world)
             fields.setdefault(world.n, {})[label] = Field(label, world)
     boards = [
-        Board(f"n={n}", f"runs of {n} evals", tuple(held.values()), tuple(fprs))
+        Board(f"n={n}", f"runs of {plural(n, 'eval')}", tuple(held.values()), tuple(fprs))
         for n, held in sorted(fields.items())
         if held
     ]

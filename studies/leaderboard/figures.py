@@ -8,6 +8,7 @@ import pandas as pd
 
 from evalstop.benchmarks.paired import Ranks
 from evalstop.benchmarks.plots import COLOURS, FAINT, INK, Drawing, shorten
+from evalstop.detectors.words import plural
 from evalstop.studies.leaderboard.boards import ONE, OWN
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def critical_difference(rules: Sequence[str], ranks: Ranks, n_worlds: int) -> Dr
         )
         axes.set_yticks(places, names)
         axes.set_ylim(len(names) - 0.4, -1.8)
-        axes.set_xlabel(f"mean rank over {n_worlds} worlds (1 = saves most)")
+        axes.set_xlabel(f"mean rank over {plural(n_worlds, 'world')} (1 = saves most)")
         axes.grid(visible=True, axis="x", color=FAINT, alpha=0.3)
 
     return Drawing(7.6, 1.1 + 0.22 * len(names), draw)

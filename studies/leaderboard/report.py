@@ -13,6 +13,7 @@ from evalstop.benchmarks.pages import page, percent
 from evalstop.benchmarks.plots import Drawing, inline
 from evalstop.benchmarks.posterior import OraclePosterior
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.words import plural
 from evalstop.detectors.zoo.always import Always
 from evalstop.detectors.zoo.k_decline import KDecline
 from evalstop.detectors.zoo.never import Never
@@ -178,7 +179,9 @@ class Report:
                     r = told.loc[rule]
                     row += [_half(r, board.by), *(f"{r[s]:.3f}" for s in _SHORT)]
                 rows.append([*row, f"{self.leaderboard.cost[rule]:.2g}"])
-            title = f"{board.title}, {len(board.fields)} worlds, {percent(fpr)} false alarms"
+            title = (
+                f"{board.title}, {plural(len(board.fields), 'world')}, {percent(fpr)} false alarms"
+            )
             made.append(Table(title, [*columns, "us (measured)"], rows))
         if self.rankings:
             ranked = self.ranked()

@@ -11,6 +11,7 @@ from evalstop.benchmarks.pages import number, page, percent
 from evalstop.benchmarks.plots import Drawing, inline
 from evalstop.detectors.settings import spec_of
 from evalstop.detectors.storage import write_atomically
+from evalstop.detectors.words import plural
 from evalstop.studies.analysis import Analysis, Table
 from evalstop.studies.results import write_results
 from evalstop.studies.tuning.figures import LABELS, figures
@@ -88,20 +89,21 @@ def findings(found: Tuned) -> list[str]:
     """Say which rule, what it is worth on held-out runs, and how much of that is tuning."""
     tuning, shown = found.tuning, found.shown[HELD_OUT]
     same, unseen = found.places(TRAIN), found.places(HELD_OUT)
+    trials = plural(len(found.trials), "trial")
     if not tuning.goal.single:
         saves = [shown.interval("saved", k).value for k in range(len(found.chosen))]
         rates = [shown.interval("fpr_healthy", k).value for k in range(len(found.chosen))]
         return [
-            f"{len(found.chosen)} rules of {len(found.trials)} trials are shown that none beats on "
-            f"validation runs; on held-out runs they save {percent(min(saves))} to "
-            f"{percent(max(saves))} at {percent(min(rates))} to {percent(max(rates))} false alarms"
+            f"shown: {plural(len(found.chosen), 'rule')} of {trials} that none beats on validation "
+            f"runs; on held-out runs these save {percent(min(saves))} to {percent(max(saves))} at "
+            f"{percent(min(rates))} to {percent(max(rates))} false alarms"
         ]
     score, best = tuning.goal.names[0], found.best
     tuned, fresh = found.shown[TRAIN].interval(score, 0), shown.interval(score, 0, same)
     new = f", {told(shown.interval(score, 0, unseen))} on worlds never seen" if unseen else ""
     allowed = f"{percent(tuning.goal.fpr)} are allowed"
     said = [
-        f"{found.spec(best)} is best on validation runs, of {len(found.trials)} trials: {score} "
+        f"{found.spec(best)} is best on validation runs, of {trials}: {score} "
         f"{told(fresh)} on held-out runs{' of the worlds it was tuned on' if new else ''}{new}; "
         f"the tuned score, which is not what to expect, was {told(tuned)}",
         f"it stops {shares(shown.interval('fpr_healthy', 0))} of the healthy ones, {allowed}",
@@ -300,7 +302,8 @@ def _lead(found: Tuned) -> str:
         if tuning.own_threshold
         else "thresholds are matched to the rate of false alarms at every place"
     )
-    return f"{len(found.trials)} trials ({how}) of {axes}, for {tuning.goal.told()}; {rule}"
+    trials = plural(len(found.trials), "trial")
+    return f"{trials} ({how}) of {axes}, for {tuning.goal.told()}; {rule}"
 
 
 def _told(found: Tuned) -> dict[str, Any]:

@@ -28,8 +28,7 @@ def test_who_is_positive_negative_and_left_out():
     assert told.groups.tolist() == [0, 0, 1, 2]
     assert told.n_ambiguous == 1
     assert told.notes[0] == (
-        "1 curves labelled declined are positive; negative: 2 healthy, 1 plateau; "
-        "1 ambiguous left out"
+        "positive: 1 curve labelled declined; negative: 2 healthy, 1 plateau; 1 ambiguous left out"
     )
 
 
@@ -73,14 +72,14 @@ def test_curves_without_a_label_or_a_number_are_named():
     void = curve("e", [np.nan, np.nan], "healthy")
     told = labelled([*CURVES, blank, void])
     assert told.warnings == [
-        "1 curves have no number: they are left out",
-        "1 curves have no label: they are left out",
+        "left out: 1 curve without a number",
+        "left out: 1 curve without a label",
     ]
 
 
 def test_constant_curves_are_named():
     told = labelled([*CURVES, curve("f", [0.5, 0.5, 0.5], "plateau")])
-    assert told.warnings == ["1 curves are constant: no rule can tell anything of them"]
+    assert told.warnings == ["no rule can tell anything of 1 constant curve"]
 
 
 def test_metrics_of_different_units_are_named():
@@ -99,7 +98,7 @@ class TestFile:
     def test_a_label_for_each_run(self, tmp_path):
         told = self.read(tmp_path, "run,label\na,healthy\nb,declined\n")
         assert told.population.kind.tolist() == ["healthy", "healthy", "hacking", "healthy"]
-        assert told.warnings == ["1 curves have no label: they are left out"]
+        assert told.warnings == ["left out: 1 curve without a label"]
 
     def test_a_label_for_one_metric_outranks_that_of_the_run(self, tmp_path):
         told = self.read(

@@ -143,7 +143,7 @@ def test_constant_curves_are_degenerate():
     found = compare(labelled(flat), rules("drawdown,k-decline"))
     assert sum("degenerate" in note for note in found.notes) == 2
     assert all(math.isnan(r.pauc_05) for r in found.rows)
-    assert "curves are constant" in found.warnings[0]
+    assert "constant curves" in found.warnings[0]
 
 
 def with_values(change):

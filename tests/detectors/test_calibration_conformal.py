@@ -93,7 +93,7 @@ def test_only_runs_of_that_length_say_something():
     )
     assert found.threshold == matched_threshold(largest, 0.05)
     assert (found.runs, found.seed, found.method) == (40, None, "conformal")
-    assert "exchangeable with these 40 healthy runs" in found.promise
+    assert "exchangeable with 40 healthy runs" in found.promise
     assert null.p_value(found.threshold, 9) == 2 / 41
     assert null.p_value(np.inf, 11) == 1  # nobody knows
 
@@ -103,8 +103,8 @@ def test_only_runs_of_that_length_say_something():
     [
         (18, 0.05, "needs 19 healthy runs of at least 8 evals, there are 18 "),
         (18, 0.05, "--fpr 0.053 or more"),
-        (0, 0.05, r"there are 0 \(5 are shorter\); add runs, or a smaller --horizon"),
-        (60, 0.015, r"needs 66 .* there are 60 \(5 are shorter\)"),
+        (0, 0.05, r"there are 0 \(5 shorter\); add runs, or a smaller --horizon"),
+        (60, 0.015, r"needs 66 .* there are 60 \(5 shorter\)"),
     ],
 )
 def test_too_few_are_refused_with_the_number_needed(n, fpr, says):
@@ -125,7 +125,7 @@ def test_blocks_of_long_runs():
     cut = [np.delete(scores[0], 20)[:60], *(s[:60] for s in scores[1:])]
     largest = scan(DRAWDOWN, Runs(np.concatenate(cut).reshape(24, 10))).max(axis=1)
     assert found.threshold == matched_threshold(largest, 0.05)
-    assert "these 24 blocks of healthy runs" in found.promise
+    assert "and 24 blocks of healthy runs are exchangeable" in found.promise
     with pytest.raises(UserError, match=r"needs 19 healthy blocks of at least 20 evals, .* are 12"):
         null.calibrate(0.05, 20)
     assert null.p_value(np.inf, 20) == 1 / 13

@@ -135,7 +135,9 @@ def test_judging_logs_is_the_same(spec):
     assert values == pytest.approx(told.adjusted)
     assert fleet.warnings == []
     promise = fleet.watched[0].promise
-    assert promise.startswith("at most 20% of the stops among these 40 runs are wrong, on average")
+    assert promise.startswith(
+        "at most 20% of the stops among the 40 runs judged are wrong, on average"
+    )
     assert ("e-values" in promise) == spec.startswith("e-")
 
 
@@ -146,7 +148,7 @@ def test_few_healthy_runs_can_stop_nobody_and_say_so():
     fleet = judge_fleet(as_logs(scores[0]), rule, healthy, 0.1)
     (told,) = fleet.warnings
     assert "no p-value is below 0.091" in told
-    assert "fewer than 37 bad runs among these 40 are never stopped" in told
+    assert "fewer than 37 bad runs among the 40 judged are never stopped" in told
     short = HealthyNull.of(rule, as_logs(np.zeros((10, 4))))
     (told,) = judge_fleet(as_logs(scores[0]), rule, short, 0.1).warnings
     assert "no run is ever stopped" in told

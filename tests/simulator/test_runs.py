@@ -126,7 +126,7 @@ def test_offered_load_is_warned_about():
     assert "below 0.8" in warned(20)[0]
     assert "above 1" in warned(9)[0]
     assert warned(11) == []
-    assert "above 1" in warned(0)[0]
+    assert "all jobs arrive at once" in warned(0)[0]
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_key_that_does_not_sort_is_an_error():
     ("make", "problem"),
     [
         (lambda: Workload([], []), "no jobs"),
-        (lambda: Workload([Job("a", 0, 1, 1)], []), "1 jobs but 0 truths"),
+        (lambda: Workload([Job("a", 0, 1, 1)], []), "1 job but 0 truths"),
         (lambda: workload((0, 0, 1)), "job 0: it needs at least 1 GPU"),
         (lambda: workload((0, 1, -1)), "job 0: duration and estimate"),
         (lambda: workload((math.inf, 1, 1)), "job 0: the submit time must be finite"),

@@ -107,6 +107,16 @@ def test_loads_that_say_little_are_warned_about(run):
     assert [line for line in err if line.startswith("warning: offered load") and "above" in line]
 
 
+def test_jobs_that_all_come_at_once_are_told_in_words(run, tmp_path):
+    (tmp_path / "t.csv").write_text("job_id,submit_time,gpus,duration\na,5,1,10\nb,5,1,10\n")
+    status, out, err = run("simulate", "--trace", tmp_path / "t.csv", "--gpus", 1)
+    assert status == 0
+    assert "on 1 GPU, 2 jobs" in out
+    assert "all jobs arrive at once" in out
+    assert len([line for line in err if line.startswith("warning: all jobs arrive at once")]) == 1
+    assert "inf" not in f"{out}{err}"
+
+
 def test_plots_are_drawn_beside_the_table(run, tmp_path):
     status, _, err = run("simulate", *MICRO, "--out", tmp_path / "jobs.csv", "--plot")
     assert status == 0

@@ -82,6 +82,12 @@ def test_other_rules(stop, told):
     assert (stop == "oracle") == (worth["wrongly_stopped"] == 0)
 
 
+def test_the_regret_of_going_back_k_evals_is_told_where_a_rule_has_a_k(told):
+    scores = told(*PAPER, "--stop", "k-decline:k=2")["stop"]["scores"]
+    assert 0 < scores["regret_k_back"] < 1
+    assert told(*PAPER, "--stop", "patience")["stop"]["scores"]["regret_k_back"] is None
+
+
 def test_jobs_csv_says_how_each_job_left(run, tmp_path):
     out = tmp_path / "jobs.csv"
     status, _, _ = run(*PAPER, "--stop", "k-decline:k=2", "--out", out)
@@ -155,6 +161,8 @@ def test_tenants_are_told_apart(run, told, tmp_path):
         ([*PAPER, "--scale-gpus", "1/2"], "leave --trace and --scale-gpus out"),
         (["--preset", "papre"], "did you mean 'paper'"),
         (["--trace", MICRO, "--stop", "k-decline"], "give --world paper"),
+        (["--trace", MICRO, "--stop", "zork"], "there is no detector 'zork'"),
+        ([*TRACE, "--estimate-error", "1e6"], "Invalid value for '--estimate-error'"),
         (["--trace", MICRO, "--rlhf-share", ".5"], "give --world too"),
         (["--trace", MICRO, "--world", "paper"], "give --rlhf-share"),
         ([*PAPER, "--stop", "drawdown"], "give --threshold or --fpr"),

@@ -128,7 +128,7 @@ def test_gpus_are_scaled_and_rounded_up(tmp_path):
     path = write(tmp_path, f"job_id,submit_time,gpus,duration\n{rows}")
     workload = read_trace(path, scale_gpus=Fraction(1, 16))
     assert [j.gpus for j in workload.jobs] == [1, 1, 2, 64]
-    assert "2 jobs ask for a part of a GPU" in workload.notes[0]
+    assert "2 jobs with a part of a GPU" in workload.notes[0]
 
 
 def test_estimates_are_lognormal_around_the_truth_and_repeat_with_the_seed(tmp_path):
@@ -212,7 +212,7 @@ def test_files_that_are_none(tmp_path):
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\x80")
     with pytest.raises(UserError, match="it is no text"):
         read_trace(tmp_path / "binary.csv")
-    for wrong in ({"scale_gpus": 0}, {"estimate_error": -1}):
+    for wrong in ({"scale_gpus": 0}, {"estimate_error": -1}, {"estimate_error": 6}):
         with pytest.raises(UserError, match=next(iter(wrong)).replace("_", "-")):
             read_trace(write(tmp_path, TRACES["our own"]), **wrong)
 

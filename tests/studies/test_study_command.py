@@ -69,10 +69,11 @@ def test_one_point(mine, capsys):
     ("args", "says"),
     [
         (["nose"], "there is no study 'nose', did you mean 'noise'?"),
+        (["zork"], "real-noise, calibration, FILE.toml\n"),
         (["noise/99"], "noise/99: there is no such point, they go from 0 to 6"),
         (["none.toml"], "none.toml: cannot be read"),
         (["mine.toml", "--jobs", "-1"], "jobs: must be at least 1"),
-        (["mine.toml", "--seed", "-1"], "seed: must be at least 0"),
+        (["mine.toml", "--seed", "-1"], "Invalid value for '--seed'"),
         (["mine.toml", "--seeed", "1"], "--seed"),
         ([], "NAME|FILE.toml"),
     ],

@@ -68,9 +68,7 @@ def _in_order(log: Log, evals: Set[Name]) -> list[tuple[Row, Moment]]:
             count[run] += 1
             last = max(last, step)
     if every:
-        log.notes.append(
-            f"{log.source}: no step column: one eval every {every:g} steps, as you said"
-        )
+        log.notes.append(f"{log.source}: no step column: evals are {every:g} apart, as you said")
     else:
         log.warnings.append(
             f"{log.source}: no step column: used the order 0..{step_text(last)} "

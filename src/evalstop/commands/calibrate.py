@@ -1,6 +1,5 @@
 """``evalstop calibrate``: the threshold that keeps a false-alarm budget, and what it promises."""
 
-import math
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -9,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from evalstop import console
-from evalstop.commands.curves import DIRECTION, METRIC, STEP_EVERY, read_curves, split_pairs
+from evalstop.commands.curves import read_curves, split_pairs
+from evalstop.commands.options import (
+    AS_JSON,
+    DIRECTION,
+    METRIC,
+    SEED,
+    SELECT,
+    SETTINGS,
+    STEP_EVERY,
+)
 from evalstop.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,10 +29,10 @@ METHODS = ("exact", "flat", "conformal")
 
 def calibrate(
     detector: str = typer.Option("k-decline", help="NAME[:field=value,...] or path.py:Class."),
-    settings: list[str] = typer.Option([], "--set", help="field=value of it; repeatable."),
-    fpr: float = typer.Option(0.05, help="False stops allowed per run that should go on."),
+    settings: list[str] = SETTINGS,
+    fpr: float = typer.Option(0.05, help="False stops allowed per run."),
     horizon: int | None = typer.Option(
-        None, help="Evals per run that this covers; required.", show_default=False
+        None, help="Evals per run that the promise covers; required.", show_default=False
     ),
     method: str | None = typer.Option(
         None,
@@ -48,19 +56,17 @@ def calibrate(
         None, help="flat: runs to simulate (default 50000).", show_default=False
     ),
     healthy: list[Path] = typer.Option(
-        [], help="conformal: curves of runs that were healthy; repeatable.", show_default=False
+        [], help="conformal: logs of healthy runs to calibrate on; repeatable.", show_default=False
     ),
     blocks: bool = typer.Option(
         False, "--blocks", help="conformal: cut long runs into blocks of --horizon evals."
     ),
-    select: list[str] = typer.Option(
-        [], help="COLUMN=VALUE: only these healthy curves (source, ...); repeatable."
-    ),
+    select: list[str] = SELECT,
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,
     step_every: float | None = STEP_EVERY,
-    seed: int = typer.Option(0, help="Seed of what is simulated."),
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    seed: int = SEED,
+    as_json: bool = AS_JSON,
     out: Path | None = typer.Option(None, help="File for `evalstop watch --calibration`."),
 ) -> None:
     """Find the threshold with at most so many false stops per run, and say what it rests on."""
@@ -134,38 +140,34 @@ def _healthy(
 
 
 def _warnings(rule: "Detector", found: "Calibration") -> list[str]:
+    from evalstop.detectors.words import plural
     from evalstop.detectors.zoo.e_process import EProcess
 
     told = []
     if not found.can_fire:
         told.append(
-            f"no alarm is possible within {found.horizon} evals at this budget: take a larger "
-            "--fpr or --horizon, or another detector"
+            f"no alarm is possible within {plural(found.horizon, 'eval')} at this budget: take a "
+            "larger --fpr or --horizon, or another detector"
         )
     if isinstance(rule, EProcess) and rule.horizon < found.horizon:
         told.append(
-            f"e-process: sees falls that begin within {rule.horizon} evals only, set its "
-            f"horizon={found.horizon}"
+            f"e-process: sees falls that begin within {plural(rule.horizon, 'eval')} only, set "
+            f"its horizon={found.horizon}"
         )
     return told
 
 
 def _show(found: "Calibration") -> None:
+    from evalstop.detectors.words import level, plural
+
     if isinstance(found.threshold, tuple):
         print(f"{console.plain(found.detector)}: stop when the statistic reaches, after eval")
-        for n, level in enumerate(found.threshold, 1):
-            print(f"{n:6d}  {_number(level)}")
+        for n, threshold in enumerate(found.threshold, 1):
+            print(f"{n:6d}  {level(threshold)}")
     else:
-        at = _number(found.threshold)
+        at = level(found.threshold)
         print(f"{console.plain(found.detector)}: stop when the statistic reaches {at}")
     print(found.promise)
-    if found.seed is not None:
-        print(f"seed {found.seed}, {found.runs} simulated runs, and as many fresh ones")
-
-
-def _number(level: float) -> str:
-    if 0 < level < 1e-300:  # the next number after 0
-        return "more than 0"
-    if -math.inf < level < -1e300:
-        return "any number"
-    return f"{level:.0f}" if float(level).is_integer() and abs(level) < 1e6 else f"{level:#.4g}"
+    if found.seed is not None and found.runs is not None:
+        runs = plural(found.runs, "simulated run")
+        print(f"seed {found.seed}, {runs}, and as many fresh ones")

@@ -7,8 +7,8 @@ import typer
 
 from evalstop import console
 from evalstop.commands.again import again
-from evalstop.commands.tracked import TRACK, send
-from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
+from evalstop.commands.options import AS_JSON, BACKEND, JOBS, SCHEDULER, SEED, TRACK
+from evalstop.commands.tracked import send
 from evalstop.errors import UserError
 
 T = TypeVar("T", int, float)
@@ -22,19 +22,20 @@ def leaderboard(
     detectors: str = typer.Option(
         "all", help="Comma list of NAME[:field=value,...]; all,path.py:Class adds one to all."
     ),
-    fpr: str = typer.Option(".01,.015,.05", help="Budgets of false alarms per healthy run."),
-    horizons: str = typer.Option("8,20", help="Evals of a run; a board for each."),
+    fpr: str = typer.Option(".01,.015,.05", help="Comma list of false alarms per healthy run."),
+    horizons: str = typer.Option("8,20", help="Comma list of evals per run; a board for each."),
     jobs: int = JOBS,
     backend: str = BACKEND,
     scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in a minute."),
     out: Path = typer.Option(Path("evalstop-out/leaderboard"), help="Folder of the report."),
-    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
-    json: bool = typer.Option(False, "--json", help="Print the standings as JSON."),
+    seed: int = SEED,
+    as_json: bool = AS_JSON,
     track: bool = TRACK,
 ) -> None:
     """Rank stop rules over worlds, or go on where that was interrupted; write the report."""
     from evalstop.detectors.settings import split_specs
+    from evalstop.detectors.words import plural
     from evalstop.studies.backends import workers
     from evalstop.studies.leaderboard.report import Report
     from evalstop.studies.leaderboard.run import compete, enter
@@ -56,17 +57,21 @@ def leaderboard(
         )
     report = Report(found)
     files = report.save(
-        out, again(context, "out", "json", "jobs", "backend", "scheduler_address", "track")
+        out, again(context, "out", "as_json", "jobs", "backend", "scheduler_address", "track")
     )
-    if json:
+    if as_json:
         console.print_json(report.standings.to_dict("records"))
     else:
         for table in report.console_tables():
             console.table(table.title, table.columns, table.rows, dense=True)
         for finding in report.findings():
             print("-", console.plain(finding))
-        repeated = f"{found.entries.seeds} repetitions of {found.entries.runs} runs in each world"
-        print(f"seed {seed}, {repeated}; ± is half of a 95 % interval over them")
+        repeated = plural(found.entries.seeds, "repetition")
+        runs = plural(found.entries.runs, "run")
+        print(
+            f"seed {seed}, {repeated} of {runs} in each world; "
+            "± is half of a 95 % interval over them"
+        )
     for path in files:
         if path.suffix in (".html", ".csv"):
             console.say("wrote", path)

@@ -1,5 +1,6 @@
 """``evalstop simulate``: one cluster run."""
 
+import math
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 
 from evalstop.commands.curves import split_pairs
+from evalstop.commands.options import AS_JSON, SEED
 from evalstop.commands.stop_rule import Asked, as_dict, make_rule, rows
 from evalstop.errors import UserError
 
@@ -36,7 +38,7 @@ def simulate(
         "srtf-est", help="NAME[:field=value,...] of `evalstop schedulers`, or path.py:Class."
     ),
     settings: list[str] = typer.Option(
-        [], "--set", metavar="FIELD=VALUE", help="A setting of the scheduler; repeat for more."
+        [], "--set", metavar="FIELD=VALUE", help="A setting of the scheduler; repeatable."
     ),
     preemption_overhead: float | None = typer.Option(
         None,
@@ -47,15 +49,17 @@ def simulate(
     save_delay: float = typer.Option(
         0, min=0, help="Seconds that a preempted job holds its GPUs to save."
     ),
-    scale_gpus: str = typer.Option("1", help="Factor of every job's GPUs in the trace: 1/16."),
+    scale_gpus: str = typer.Option("1", help="Factor of every job's GPUs in the trace: 1, 1/16."),
     estimate_error: float | None = typer.Option(
         None,
         min=0,
+        max=5,
         help="Sd of the log of estimated over true duration (default 0.3, or the preset's).",
         show_default=False,
     ),
     world: str | None = typer.Option(
-        None, help="World of the runs behind the jobs: NAME[:field=value,...] of `presets`."
+        None,
+        help="World of the jobs' runs: NAME[:field=value,...] of `evalstop presets`.",
     ),
     rlhf_share: float | None = typer.Option(
         None, min=0, max=1, help="Share of RLHF jobs; types are drawn, half of the rest each."
@@ -64,10 +68,10 @@ def simulate(
         "never", help="NAME[:field=value,...] of `evalstop detectors`, path.py:Class, or oracle."
     ),
     threshold: float | None = typer.Option(
-        None, help="Alarm at this statistic (default: the rule's own)."
+        None, help="Alarm when the statistic reaches it (default: the rule's own)."
     ),
     fpr: float | None = typer.Option(
-        None, help="Set the threshold so that so many healthy runs have an alarm."
+        None, help="False alarms allowed per healthy run, in place of --threshold."
     ),
     stop_types: str = typer.Option("RLHF", help="Comma list of types that may be stopped, or all."),
     on_alarm: str = typer.Option("stop", help="stop, or deprioritise: behind all other jobs."),
@@ -78,18 +82,19 @@ def simulate(
     wrong_stop_cost: float = typer.Option(
         0, min=0, help="GPU-hours that a wrong stop costs, for the cost of the run."
     ),
-    seed: int = typer.Option(0, min=0, help="Of jobs, runs, estimates and training losses."),
-    out: Path | None = typer.Option(None, help="CSV to write, one row for each job."),
+    seed: int = SEED,
+    out: Path | None = typer.Option(None, help="CSV file to write, one row for each job."),
     plot: bool = typer.Option(
-        False, help="Draw utilisation, queue and Gantt chart as SVG, beside --out."
+        False, "--plot", help="Draw utilisation, queue and Gantt chart as SVG, beside --out."
     ),
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    as_json: bool = AS_JSON,
 ) -> None:
     """Run the jobs of a trace or a preset on a cluster, with or without a stop rule.
 
     Times are in seconds. With a stop rule the same jobs are run without it too, to compare.
     """
     from evalstop import console, simulator
+    from evalstop.detectors.words import plural
     from evalstop.simulator.report import write_jobs
 
     policy = simulator.build_policy(scheduler, split_pairs(settings, "--set"), outside=True)
@@ -106,10 +111,6 @@ def simulate(
     if stop == "never" and (threshold is not None or fpr is not None):
         raise UserError("--threshold, --fpr: name the rule that they belong to with --stop")
     if stop != "never":
-        if given.scenario is None or given.world is None:
-            raise UserError(
-                f"--stop {stop}: a trace has jobs but no evals, give --world paper (see presets)"
-            )
         asked = Asked(stop, threshold, fpr, stop_types, on_alarm, reaction_delay, resubmit)
         rule = make_rule(asked, policy, given.world, seed)
         console.notes(rule.notes)
@@ -126,7 +127,7 @@ def simulate(
         seed=seed,
     )
     with console.progress() as bar:
-        bar.add_task(f"{len(given.workload)} jobs", total=None)
+        bar.add_task(plural(len(given.workload), "job"), total=None)
         run = base = run_with()
         if rule and given.scenario:
             run = run_with(stops=rule.rule.stops(given.scenario))
@@ -201,6 +202,7 @@ def _trace(
 def _show(run: "Run", priced: "Priced | None", shown: dict[str, Any], *, as_json: bool) -> None:
     """Print the numbers of a run; `simulate` has checked conservation, or there is no run."""
     from evalstop.console import print_json, table
+    from evalstop.detectors.words import plural
     from evalstop.simulator import summarise
     from evalstop.simulator.accounting import fairness
 
@@ -218,7 +220,7 @@ def _show(run: "Run", priced: "Priced | None", shown: dict[str, Any], *, as_json
         ("JCT " + ", ".join(times), _hours(*(getattr(summary, f"jct_{t}") for t in times))),
         ("wait mean, p95", _hours(summary.wait_mean, summary.wait_p95)),
         ("makespan", _hours(summary.makespan)),
-        ("offered load", f"{summary.offered_load:.3g}"),
+        ("offered load", _load(summary.offered_load)),
         ("utilisation", f"{summary.utilisation:.1%}"),
         ("preemptions", f"{summary.preemptions}"),
         ("GPU-hours of work", f"{summary.work_gpu_hours:,.1f}"),
@@ -228,7 +230,7 @@ def _show(run: "Run", priced: "Priced | None", shown: dict[str, Any], *, as_json
         ("conservation", "checked: all work done, no GPU used twice"),
         ("seed", f"{seed}"),
     ]
-    title = f"{run.scheduler} on {run.gpus} GPUs, {summary.jobs} jobs"
+    title = f"{run.scheduler} on {plural(run.gpus, 'GPU')}, {plural(summary.jobs, 'job')}"
     table(f"{title}, stops by {stop}" if priced else title, ("", "value"), lines)
     if len(tenants) > 1:
         unfair = sorted(tenants.items(), key=lambda named: -named[1].rho_mean)
@@ -238,6 +240,10 @@ def _show(run: "Run", priced: "Priced | None", shown: dict[str, Any], *, as_json
             ("tenant", "jobs", "JCT mean, s", "rho mean"),
             [(name, *tenant) for name, tenant in unfair[:TENANTS]],
         )
+
+
+def _load(load: float) -> str:
+    return f"{load:.3g}" if load < math.inf else "all jobs arrive at once"
 
 
 def _hours(*seconds: float) -> str:

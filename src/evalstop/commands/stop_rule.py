@@ -34,13 +34,17 @@ class Made:
     warnings: list[str] = field(default_factory=list)
 
 
-def make_rule(asked: Asked, policy: "Policy", world: "World", seed: int) -> Made:
+def make_rule(asked: Asked, policy: "Policy", world: "World | None", seed: int) -> Made:
     """Make the rule around a policy; `UserError` says which option does not fit."""
     from evalstop.detectors.settings import name_of
     from evalstop.simulator.evalstop import EvalStop
     from evalstop.simulator.stoppers import STOPPERS, Oracle
 
     stopper = STOPPERS.build(asked.stop, allow_path=True)
+    if world is None:
+        raise UserError(
+            f"--stop {asked.stop}: a trace has jobs but no evals, give --world paper (see presets)"
+        )
     threshold, notes, warnings = asked.threshold, [], []
     if isinstance(stopper, Oracle):
         if threshold is not None or asked.fpr is not None:

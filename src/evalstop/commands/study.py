@@ -5,7 +5,7 @@ from pathlib import Path
 import typer
 
 from evalstop.commands import tracked
-from evalstop.commands.workers import BACKEND, JOBS, SCHEDULER
+from evalstop.commands.options import BACKEND, JOBS, SCHEDULER, SEED, TRACK
 
 
 def study(
@@ -16,12 +16,15 @@ def study(
     backend: str = BACKEND,
     scheduler_address: str | None = SCHEDULER,
     smoke: bool = typer.Option(False, "--smoke", help="A small part of it, in seconds."),
-    out: Path | None = typer.Option(None, "--out", help="Folder, else evalstop-out/NAME."),
-    seed: int = typer.Option(0, "--seed", help="Seed of everything random."),
-    track: bool = tracked.TRACK,
+    out: Path | None = typer.Option(
+        None, "--out", help="Folder of the results (default evalstop-out/NAME)."
+    ),
+    seed: int = SEED,
+    track: bool = TRACK,
 ) -> None:
     """Run a study on all processors, or go on where it was interrupted; show what it says."""
     from evalstop.console import plain, progress, table
+    from evalstop.detectors.words import plural
     from evalstop.studies.backends import workers
     from evalstop.studies.find import find
     from evalstop.studies.results import run_study
@@ -45,7 +48,8 @@ def study(
     print()
     for each in analysis.tables:
         table(each.title, each.columns, each.rows)
-    print(f"seed {seed}, {found.study.seeds} repetitions; ± is half of a 95 % interval over them")
+    repeated = plural(found.study.seeds, "repetition")
+    print(f"seed {seed}, {repeated}; ± is half of a 95 % interval over them")
     print(f"{plain(results.folder)}: {', '.join(files)}")
     if track:
         tracked.send(results.folder)

@@ -1,10 +1,8 @@
-"""Send what a command has written to MLflow: the same option and the same lines for all of them."""
+"""Send what a command has written to MLflow, with the same lines for all of them."""
 
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import typer
 
 from evalstop import console
 from evalstop.errors import UserError
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from evalstop.studies.tracking import Sent
-
-TRACK = typer.Option(True, "--track/--no-track", help="Send the results to MLflow.")
 
 
 def send(folder: Path) -> None:
@@ -47,10 +43,11 @@ def _advance(bar: "Progress", task: "TaskID", done: int, total: int) -> None:
 
 def _say(folder: Path, sent: "Sent") -> None:
     """Tell in a line what was sent, and how to look at it."""
+    from evalstop.detectors.words import plural
     from evalstop.studies.tracking.store import shown, tracking_uri
 
     uri = tracking_uri()
-    what = f"{sent.new} of {sent.runs} runs" if sent.new else f"nothing new of {sent.runs} runs"
+    what = f"{sent.new or 'nothing new'} of {plural(sent.runs, 'run')}"
     look = f"{uri.rstrip('/')}{sent.link}" if uri.startswith("http") else "`evalstop ui` shows it"
     console.say(
         "tracked", f"{folder}: {what} in experiment {sent.experiment} of {shown(uri)}; {look}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from evalstop.commands.curves import read_curves
+from evalstop.commands.options import AS_JSON, DIRECTION, METRIC, PATHS, SEED, STEP_EVERY
 from evalstop.commands.read import split_directions
 from evalstop.console import make_table, notes, plain, print_json, say, table, tracked, warnings
 from evalstop.errors import UserError
@@ -33,27 +34,25 @@ COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verd
 
 
 def watch(
-    paths: list[Path] = typer.Argument(..., help="Logs, folders, MLflow stores."),
-    metric: list[str] = typer.Option([], "--metric", help="Judge only this metric; repeatable."),
-    direction: list[str] = typer.Option(
-        [], "--direction", help="METRIC=higher or METRIC=lower; repeatable."
-    ),
-    step_every: float | None = typer.Option(None, help="Steps between evals of a file without."),
+    paths: list[Path] = PATHS,
+    metric: list[str] = METRIC,
+    direction: list[str] = DIRECTION,
+    step_every: float | None = STEP_EVERY,
     detector: str | None = typer.Option(None, help="NAME[:field=value,...] or path.py:Class."),
     threshold: float | None = typer.Option(None, help="Alarm when the statistic reaches it."),
     fpr: float | None = typer.Option(None, help="False stops allowed per run (default .05)."),
-    horizon: int | None = typer.Option(None, help="Evals per run that --fpr covers."),
+    horizon: int | None = typer.Option(None, help="Evals per run that the promise covers."),
     calibration: Path | None = typer.Option(None, help="What `evalstop calibrate --out` wrote."),
     fdr: float | None = typer.Option(None, help="Share of wrong stops allowed over all runs."),
     healthy: list[Path] = typer.Option(
         [], help="Logs of healthy runs to calibrate on; repeatable."
     ),
-    sigma: float | None = typer.Option(None, help="Noise of one eval, for rules that need it."),
-    seed: int = typer.Option(0, help="Seed, where a threshold has to be simulated."),
+    sigma: float | None = typer.Option(None, help="Noise of one eval, in units of the score."),
+    seed: int = SEED,
     follow: bool = typer.Option(False, "--follow", help="Keep reading logs that still grow."),
     every: float = typer.Option(10.0, min=0.05, help="Seconds between readings (--follow)."),
-    state: Path = typer.Option(Path("evalstop-out/watch.json"), help="Memory of --follow."),
-    as_json: bool = typer.Option(False, "--json", help="For a program to read."),
+    state: Path = typer.Option(Path("evalstop-out/watch.json"), help="Memory of --follow, a file."),
+    as_json: bool = AS_JSON,
 ) -> int:
     """Say which runs should stop, since when, and which checkpoint to keep.
 
@@ -200,9 +199,11 @@ def _row(watched: "Watched") -> tuple[object, ...]:
 
 def _measured(watched: "Watched") -> str:
     """Say what is held against what."""
+    from evalstop.detectors.words import level
+
     if watched.evidence is not None:
         return f"{watched.evidence.kind} = {watched.evidence.value:.2g}"
-    return f"{watched.verdict.statistic:.3g} / {watched.threshold:.3g}"
+    return f"{watched.verdict.statistic:.3g} / {level(watched.threshold, '.3g')}"
 
 
 def _promises(watched: Iterable["Watched"]) -> list[str]:

@@ -84,7 +84,7 @@ class TestTrainerFolders:
 
     def test_a_folder_without_logs(self, tmp_path):
         (tmp_path / "notes.txt").write_text("nothing\n")
-        with pytest.raises(UserError, match="no training log of a known format among its 1 file"):
+        with pytest.raises(UserError, match=r"no training log of a known format in it \(1 file\)"):
             read_logs(tmp_path)
 
     def test_a_folder_of_train_logs_says_what_there_is(self, tmp_path):
