@@ -22,7 +22,6 @@ from evalstop.detectors.observation import (
     FloatArray,
     IntArray,
     Observation,
-    too_large,
 )
 from evalstop.detectors.rules import (
     Detector,
@@ -240,7 +239,7 @@ class Monitor:
         for channel in self._inputs:
             if channel in absent and channel != "step":
                 raise UserError(f"{channel}: the detector reads it, give it with every eval")
-        huge = too_large(evals)
+        huge = np.abs(evals) > LARGEST
         if huge.any():
             raise UserError(
                 f"{self._name(rows, huge)}: an eval is beyond {LARGEST:g}, give NaN instead"

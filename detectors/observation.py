@@ -47,11 +47,6 @@ class Observation(NamedTuple):
     step: FloatArray | None = None
 
 
-def too_large(values: FloatArray) -> NDArray[np.bool_]:
-    """Tell which values are infinite, or so large that detectors cannot calculate with them."""
-    return (values > LARGEST) | (values < -LARGEST)
-
-
 def _numbers(name: str, values: ArrayLike) -> FloatArray:
     """Give an array of floats, the caller's own where it is one."""
     try:
@@ -110,7 +105,9 @@ class Runs:
             values = _numbers(name, values)
             if values.shape != score.shape:
                 raise UserError(f"{name}: has shape {values.shape}, the scores have {score.shape}")
-            if too_large(values).any():
+            # fmax and fmin pass over NaN, and make no array on the way
+            highest, lowest = (f.reduce(values, axis=None, initial=0) for f in (np.fmax, np.fmin))
+            if max(highest, -lowest) > LARGEST:
                 raise UserError(f"{name}: has a value beyond {LARGEST:g}, write NaN (missing)")
             object.__setattr__(self, name, values)
 
