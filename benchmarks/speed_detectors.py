@@ -19,6 +19,7 @@ from evalstop.detectors.observation import FloatArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import name_of
 from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.mann_kendall import MannKendall
 
 N_RUNS, N_EVALS, FLEET, SEED = 100_000, 20, 10_000, 1
 # Limits in seconds for the full matrix; members that are not named have none.
@@ -35,6 +36,7 @@ LIMITS = {
     "bocpd": 3.0,
     "unimodal-glr": 5.0,
 }
+LONG_RUNS, LONG = 500, 200  # where counting anew shows its cost
 RIVER, BOCPD = "river PageHinkley", "bayesian-changepoint-detection"
 LEAST_RATIOS = {"bocpd": 100}
 QUICK = 0.020  # members below this limit are also held to 200 times river's Page-Hinkley
@@ -82,6 +84,20 @@ def peer_bocpd(curves: FloatArray) -> list[FloatArray]:
     ]
 
 
+def counted_anew(curves: FloatArray) -> FloatArray:
+    """Fill a statistic matrix of Mann-Kendall by its definition: all pairs, again at every eval."""
+    statistics = np.full(curves.shape, -np.inf)
+    for t in range(3, curves.shape[1] + 1):
+        back = curves[:, :t][:, ::-1]
+        falls = np.zeros(back.shape, dtype=np.int64)
+        for lag in range(1, t):
+            falls[:, lag:] += np.sign(back[:, lag:] - back[:, :-lag]).astype(np.int64)
+        m = np.arange(3.0, t + 1)
+        sd = np.sqrt(m * (m - 1) * (2 * m + 5) / 18)
+        statistics[:, t - 1] = (falls.cumsum(axis=1)[:, 2:] / sd).max(axis=1)
+    return statistics
+
+
 def peers() -> dict[str, float]:
     """Measure what others need for one run of 20 evals, in seconds; empty if not installed."""
     curves, few = made_up(1000).score, 1000
@@ -113,6 +129,13 @@ def main() -> int:
         least = LEAST_RATIOS.get(name, 200 if limit is not None and limit <= QUICK else None)
         rows.append(Row(name, seconds, limit, peer, ratio, least if theirs else None))
     broken = report(f"full matrix, {N_RUNS:,} runs x {N_EVALS} evals", rows)
+
+    long = Runs(np.random.default_rng(SEED).standard_normal((LONG_RUNS, LONG)))
+    rule = MannKendall(window=LONG)
+    seconds = best_of(partial(scan, rule, long), 3)
+    ratio = best_of(partial(counted_anew, long.score), 1) / seconds
+    row = Row("mann-kendall", seconds, None, "counted anew at every eval", ratio, 20)
+    broken |= report(f"{LONG_RUNS} runs x {LONG} evals", [row])
 
     tracemalloc.start()
     scan(KDecline(), runs)

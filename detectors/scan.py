@@ -16,7 +16,7 @@ from evalstop.detectors.rules import (
 from evalstop.errors import UserError
 
 # Runs of one block: a step then works on arrays that stay in the cache.
-BLOCK = 16384
+BLOCK = 8192
 
 
 def scan(detector: Detector, runs: Runs) -> FloatArray:

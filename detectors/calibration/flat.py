@@ -23,12 +23,13 @@ from evalstop.detectors.calibration.record import Calibration, check_budget
 from evalstop.detectors.calibration.sample import Sample
 from evalstop.detectors.intervals import wilson
 from evalstop.detectors.rules import Detector, is_monotone, is_rank_based
-from evalstop.detectors.scan import BLOCK, first_alarm, scan
+from evalstop.detectors.scan import first_alarm, scan
 from evalstop.detectors.settings import spec_of
 from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 MOST = 50_000_000  # statistics that are kept
+BLOCK = 16384  # runs that are drawn from one seed
 Track = Callable[[Iterable[int]], Iterable[int]]
 
 

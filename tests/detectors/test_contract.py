@@ -48,6 +48,7 @@ VARIANTS = (
     "fused:sigma=0.03,weight=1",
     "e-process:sigma=0.1,horizon=4,shifts=1",
     "e-detector:sigma=0.1",
+    "mann-kendall:window=4",
     "kalman-trend:sigma=0.1,level=0.5",
     "ruptures:sigma=0.1,min_size=1",
 )

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalstop.detectors import DETECTORS, Runs, scan
+from evalstop.detectors import DETECTORS, Observation, Runs, scan
 from evalstop.detectors.noise import noise
-from evalstop.detectors.zoo.mann_kendall import rises_minus_falls
+from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.detectors.zoo.ruptures import best_breaks
 from evalstop.detectors.zoo.step_glr import split_contrasts
 from evalstop.detectors.zoo.unimodal_glr import falling_error, unimodal_gain
@@ -76,20 +76,45 @@ def test_splits_are_the_cusum_of_residuals():
 def test_mann_kendall_equals_its_test():
     for row in golden("mannkendall"):
         x = np.array(row["x"])
-        s = rises_minus_falls(x[None])[0]
-        assert s[-1] == row["s"]
+        rule = MannKendall(window=max(len(x), 3))
+        state = rule.init(1)
+        for score in x:
+            state, _ = rule.step(state, Observation(score=np.array([score])))
+        s = -int(state.falls[0, -1])
+        assert s == row["s"]
         # they correct for continuity
-        assert (s[-1] + 1) / np.sqrt(row["var_s"]) == pytest.approx(row["z"])
+        assert (s + 1) / np.sqrt(row["var_s"]) == pytest.approx(row["z"])
         assert last_statistic("mann-kendall", x) >= -row["s"] / np.sqrt(row["var_s"])
 
 
-@given(scores)
-def test_mann_kendall_counts_the_pairs_of_every_window(x):
-    terms = [-np.inf]
-    for m in range(3, len(x) + 1):
-        s = sum(np.sign(b - a) for a, b in itertools.combinations(x[-m:], 2))
-        terms.append(-s / np.sqrt(m * (m - 1) * (2 * m + 5) / 18))
-    assert last_statistic("mann-kendall", x) == pytest.approx(max(terms))
+def decline(x):
+    """Give -S of a window over its standard deviation, by its definition."""
+    m = len(x)
+    s = sum(np.sign(b - a) for a, b in itertools.combinations(x, 2))
+    return -s / np.sqrt(m * (m - 1) * (2 * m + 5) / 18)
+
+
+@given(curves=st.lists(scores, min_size=1, max_size=4), window=st.sampled_from([3, 4, 7, 64]))
+def test_mann_kendall_counts_the_pairs_of_every_window(curves, window):
+    statistics = scan(MannKendall(window), Runs.of(curves))
+    for x, found in zip(curves, statistics, strict=True):
+        for t in range(1, len(x) + 1):
+            ends = [x[t - m : t] for m in range(3, min(t, window) + 1)]
+            assert found[t - 1] == max(map(decline, ends), default=-np.inf)
+
+
+def test_mann_kendall_remembers_its_window_and_no_more():
+    x = np.random.default_rng(0).standard_normal((5, 300)).round(1)
+    whole = scan(MannKendall(), Runs(x))
+    for t in (64, 65, 200, 300):
+        last = scan(MannKendall(window=256), Runs(x[:, t - 64 : t]))
+        np.testing.assert_array_equal(whole[:, t - 1], last[:, -1])
+    rule = MannKendall(window=256)
+    state = rule.init(1)
+    for score in np.arange(300.0, 0, -1):  # as many pairs fall as can
+        state, statistic = rule.step(state, Observation(score=np.array([score])))
+    assert state.falls.shape == (1, 256)
+    assert statistic[0] == pytest.approx(decline(np.arange(256.0, 0, -1)))
 
 
 @given(scores, st.sampled_from([np.exp, np.cbrt, lambda v: 7 * v - 3]))
