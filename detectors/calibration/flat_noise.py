@@ -35,7 +35,7 @@ class FlatNoise:
     sigma: float | None = setting(
         None, low=1e-300, high=1e90, unit="score", doc="noise of one eval"
     )
-    runs: int = setting(50_000, low=1000, doc="runs that are drawn")
+    runs: int = setting(50_000, low=500, doc="runs that are drawn")
     seed: int = setting(0, low=0, doc="seed")
 
     def __post_init__(self) -> None:

@@ -5,12 +5,12 @@ known. What it depends on is taken from what the user says, else from what the d
 (``mean`` of a given target, ``sigma``), and never guessed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from evalstop.detectors.observation import FloatArray, Runs
-from evalstop.detectors.rules import Detector, inputs_of
+from evalstop.detectors.rules import Detector, inputs_of, is_rank_based
 from evalstop.detectors.scan import scan
 from evalstop.detectors.settings import name_of
 from evalstop.errors import UserError
@@ -32,6 +32,9 @@ class NoiseLevel:
     def scores(self, noise: FloatArray) -> FloatArray:
         """Make scores of noise of sd 1."""
         return (self.mean or 0.0) + self.sd * noise
+
+
+ANY_NOISE = NoiseLevel(None, 1.0, "of any size")
 
 
 def noise_level(detector: Detector, horizon: int, sigma: float | None) -> NoiseLevel:
@@ -58,6 +61,8 @@ def noise_level(detector: Detector, horizon: int, sigma: float | None) -> NoiseL
                 f"{name}: it reads the {channel}, of which flat noise says nothing; calibrate it "
                 "on healthy runs (conformal), or give a threshold"
             )
+    if is_rank_based(detector):
+        return ANY_NOISE
     declared_mean = getattr(detector, "mean", None)
     base = 0.0 if declared_mean is None else float(declared_mean)
     declared = getattr(detector, "sigma", None) if sigma is None else sigma
@@ -79,7 +84,7 @@ def noise_level(detector: Detector, horizon: int, sigma: float | None) -> NoiseL
     mean = base if moved else None
     sizes = (*(unit * size for size in SIZES), *SIZES)
     if all(agrees(base + size * noise) for size in sizes):
-        return NoiseLevel(mean, 1.0, "of any size")
+        return replace(ANY_NOISE, mean=mean)
     if declared is None:
         raise UserError(
             f"{name}: its statistic depends on the size of the noise, give --sigma (noise of one "

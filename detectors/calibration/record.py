@@ -31,8 +31,8 @@ class Calibration:
     nominal : float
         False-alarm budget per run that was asked for.
     realised : float
-        P(false stop within the horizon) under the assumptions: calculated, measured on fresh runs,
-        or (conformal) to be expected.
+        P(false stop within the horizon) under the assumptions: calculated, measured on fresh runs
+        (flat), or to be expected of the runs that the threshold comes from.
     interval : (float, float)
         95 % interval of `realised`; both ends equal where it is exact.
     horizon : int
@@ -72,7 +72,7 @@ class Calibration:
         else:
             low, high = (percent(end) for end in self.interval)
             share = percent(self.nominal)
-            word = "expected" if self.method == "conformal" else "realised"
+            word = "realised" if self.method == "flat" else "expected"
             how = f"{self.method}, {word} {percent(self.realised)} [{low}, {high}]"
         within = f"within {plural(self.horizon, 'eval')}"
         if isinstance(self.threshold, tuple):

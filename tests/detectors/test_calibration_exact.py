@@ -66,13 +66,14 @@ def test_the_budget_chooses_the_smallest_k(name, fpr, n):
     rates=st.tuples(st.floats(0.01, 0.5), st.floats(0.01, 0.5)).map(sorted),
     horizons=st.tuples(st.integers(3, 8), st.integers(3, 8)).map(sorted),
 )
-def test_a_tighter_budget_or_a_longer_run_never_lowers_the_threshold(spec, rates, horizons):
+def test_a_tighter_budget_or_a_longer_run_never_stops_more(spec, rates, horizons):
     null = null_of(spec)
     low, high = rates
     short, long = horizons
-    strict = null.calibrate(low, long).threshold + 1e-9
-    assert strict >= null.calibrate(high, long).threshold
-    assert strict >= null.calibrate(low, short).threshold
+    strict = null.calibrate(low, long).threshold
+    for rate, n in ((high, long), (low, short)):
+        lax = null.calibrate(rate, n).threshold
+        assert null.p_value(strict, n) <= null.p_value(lax, n) + 1e-9
 
 
 @pytest.mark.parametrize("spec", CHARTS)
@@ -102,6 +103,7 @@ def test_mann_kendall_on_all_permutations(n, fpr):
     largest = enumerated(MannKendall(), n)
     found = null_of("mann-kendall").calibrate(fpr, n)
     assert found.realised == np.mean(largest >= found.threshold) <= fpr
+    assert found.threshold in {*largest, np.inf}
     # The next lower level would cost more than the budget.
     lower = largest[largest < found.threshold].max()
     assert np.mean(largest >= lower) > fpr
@@ -119,6 +121,26 @@ def test_mann_kendall_on_random_permutations_agrees_with_all_of_them():
     assert "by 50000 random permutations, seed 0" in longer.assumptions
     assert longer.interval[0] < longer.realised < longer.interval[1] < 0.053
     assert longer.threshold >= every.threshold
+
+
+def test_long_runs_are_judged_by_fewer_permutations_whatever_was_asked_before():
+    null = exact_null(MannKendall())
+    lengths = (12, 130, 60, 110, 30)
+    found = {n: null.calibrate(0.05, n) for n in lengths}
+    assert [found[n].runs for n in lengths] == [50_000, 12_500, 25_000, 12_500, 50_000]
+    for n, told in found.items():
+        assert told == exact(MannKendall(), 0.05, n)
+        assert f"{told.runs} random permutations" in told.promise
+    # Longer than the window, the law still is that of random orders.
+    scores = np.random.default_rng(4).exponential(size=(10_000, 130))
+    alarms = (scan(MannKendall(), Runs(scores)) >= found[130].threshold).any(axis=1).mean()
+    assert abs(alarms - found[130].realised) <= 4 * np.sqrt(0.05 * (1 / 10_000 + 1 / 12_500))
+
+
+def test_a_threshold_is_a_value_that_the_statistic_takes():
+    found = exact(MannKendall(), 0.05, 16)
+    scores = np.random.default_rng(4).standard_normal((20_000, 16))
+    assert (scan(MannKendall(), Runs(scores)) == found.threshold).any()
 
 
 def test_too_short_to_judge_is_no_alarm_at_all():
