@@ -10,8 +10,12 @@ from evalstop.detectors.calibration import Calibration, Null, best_null, natural
 from evalstop.detectors.rules import Detector, Threshold, natural_threshold
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.zoo import DETECTORS
-from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.mann_kendall import MannKendall
 from evalstop.errors import UserError
+
+# Why this one: docs/the-default-rule.md.
+DEFAULT: Detector = MannKendall()
+BUDGET = 0.05
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,12 @@ def rule_for_runs(
     Parameters
     ----------
     detector : Detector, optional
-        Default: k-decline with the k that the budget allows.
+        Default: `DEFAULT`.
     threshold : float, optional
         Given: it is used as it is.
     fpr : float, optional
-        False-alarm budget per run; default 5 %, or none where the detector was named and has a
-        threshold of its own.
+        False-alarm budget per run; default `BUDGET`, or none where the detector was named and has
+        a threshold of its own.
     horizon : int, optional
         Evals per run that the budget covers; default: as many as each run has.
     null_of : callable
@@ -76,14 +80,14 @@ def rule_for_runs(
             detector, natural, natural_promise(detector, n_evals if horizon is None else horizon)
         )
 
-    null = null_of(detector or KDecline())
+    rule = detector or DEFAULT
+    null = null_of(rule)
 
     @cache
     def budgeted(n_evals: int) -> Rule:
-        found = null.calibrate(0.05 if fpr is None else fpr, n_evals)
+        found = null.calibrate(BUDGET if fpr is None else fpr, n_evals)
         # The budget may choose a setting: k.
-        chosen = detector is None or spec_of(detector) != found.detector
-        return calibrated(found, None if chosen else detector)
+        return calibrated(found, rule if spec_of(rule) == found.detector else None)
 
     return lambda n_evals: budgeted(n_evals if horizon is None else horizon)
 

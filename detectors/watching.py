@@ -151,9 +151,12 @@ def judge(found: EvalRuns, rule_for: RuleFor) -> list[Watched]:
     UserError
         If a detector reads a channel that the logs do not have.
     """
-    rules = (rule_for(len(curve.steps)) for curve in found.curves)
+    lengths = [len(curve.steps) for curve in found.curves]
+    # The longest first: what is simulated for it holds the shorter ones.
+    rules = {n: rule_for(n) for n in sorted(set(lengths), reverse=True)}
     return [
-        Watched(found.curves[i], rule, _fed(found, i, rule)[-1]) for i, rule in enumerate(rules)
+        Watched(curve, rules[n], _fed(found, i, rules[n])[-1])
+        for i, (curve, n) in enumerate(zip(found.curves, lengths, strict=True))
     ]
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from evalstop.cli import main
+from evalstop.detectors.settings import spec_of
+from evalstop.detectors.stop_rules import DEFAULT, rule_for_runs
 
 CURVES = Path(__file__).parents[1] / "docs" / "examples" / "curves.csv"
 HEALTHY = ("--healthy", CURVES, "--select", "label=plateau")
@@ -38,13 +40,20 @@ def write_runs(folder, scores):
 
 
 def test_the_promise_is_a_sentence(capsys):
-    status, out, err = calibrate(capsys, "--fpr", ".05", "--horizon", "10")
+    asked = ("--detector", "k-decline", "--fpr", ".05", "--horizon", "10")
+    status, out, err = calibrate(capsys, *asked)
     assert (status, err) == (0, "")
     assert out == (
         "k-decline:k=4: stop when the statistic reaches 4\n"
         "at most 4.3% false stops within 10 evals "
         "(exact: flat curve, independent continuous noise)\n"
     )
+
+
+def test_without_a_detector_it_is_that_of_watch(capsys):
+    told = as_json(capsys, "--fpr", ".1", "--horizon", "7")
+    assert told["detector"] == spec_of(DEFAULT)
+    assert told["threshold"] == rule_for_runs(None, None, 0.1, None)(7).threshold
 
 
 def test_the_published_threshold(capsys):

@@ -78,7 +78,7 @@ class TestScan:
 
     def test_lower_is_better_is_turned(self, evalstop, tmp_path):
         rows = ["a,ppl,1,5,0,x", "a,ppl,2,4,0,x", "a,ppl,3,6,0,x"]
-        _, out, _ = evalstop("scan", write(tmp_path / "c.csv", rows))
+        _, out, _ = evalstop("scan", write(tmp_path / "c.csv", rows), "--detector", "k-decline")
         assert [row.split(",")[3] for row in out.splitlines()[1:]] == ["0.0", "0.0", "1.0"]
 
     def test_an_unknown_direction_is_refused_with_the_option_to_give(self, evalstop, tmp_path):
@@ -88,7 +88,9 @@ class TestScan:
         status, out, err = evalstop("scan", file)
         assert (status, out) == (2, "")
         assert "--direction quality=higher" in err[-1]
-        status, out, _ = evalstop("scan", file, "--direction", "quality=higher")
+        status, out, _ = evalstop(
+            "scan", file, "--direction", "quality=higher", "--detector", "k-decline"
+        )
         assert status == 0
         assert out.splitlines()[2] == "a,quality,2,1.0"
 

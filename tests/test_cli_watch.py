@@ -6,13 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evalstop.cli import main
 from evalstop.detectors import DETECTORS, false_alarm_probability, k_for
 from evalstop.detectors.calibration import exact, save
+from evalstop.detectors.stop_rules import DEFAULT
 
+DOCS = Path(__file__).parents[1] / "docs"
 DECLINED = [0.4, 0.6, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45]
 HEALTHY = [0.4, 0.6, 0.7, 0.69, 0.72, 0.71, 0.73, 0.74]
 
@@ -50,19 +54,51 @@ def test_a_declined_run_should_stop_and_a_healthy_one_go_on(tmp_path, capsys):
     assert not told["good"]["stop"]
     _, table, _ = watch(capsys, tmp_path)
     assert "stop, since step 700" in table
-    assert "2.9% false stops within 8 evals (exact" in table
+    assert "4.5% false stops within 8 evals (exact" in table
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 8, 12, 25])
-def test_by_default_the_budget_over_the_length_of_the_run_chooses_k(n, tmp_path, capsys):
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 12, 25])
+def test_by_default_the_threshold_is_for_the_budget_over_the_length_of_the_run(n, tmp_path, capsys):
     log = write_log(tmp_path / "run.jsonl", [1 - i / 100 for i in range(n)])
     status, told, _ = verdicts(capsys, log)
+    due = exact(DEFAULT, 0.05, n)
+    assert told["run"]["detector"] == "mann-kendall"
+    assert told["run"]["fpr_realised"] == due.realised
+    assert told["run"]["fpr_nominal"] == 0.05
+    assert told["run"]["promise"] == due.promise
+    # The orders of three evals are too few: one in six falls all the time.
+    assert told["run"]["stop"] == (n > 3) == (status == 10)
+    assert (told["run"]["threshold"] or np.inf) == due.threshold
+    _, table, _ = watch(capsys, log)
+    assert ("too few evals to tell" in table) == (n <= 3)
+    assert "inf" not in table
+    _, tighter, _ = verdicts(capsys, log, "--fpr", ".001", "--horizon", "60")
+    assert tighter["run"]["threshold"] == exact(DEFAULT, 0.001, 60).threshold
+
+
+def test_the_page_shows_what_it_prints(tmp_path, capsys):
+    page = (DOCS / "watch-your-runs.md").read_text(encoding="utf-8")
+    fell = [0.583, 0.641, 0.6667, 0.664, 0.655, 0.648, 0.641, 0.622]
+    stays = [0.552, 0.611, 0.6465, 0.641, 0.644, 0.638, 0.643, 0.629]
+    write_log(tmp_path / "dpo-01.jsonl", fell)
+    write_log(tmp_path / "dpo-02.jsonl", stays, steps=[125 * i for i in range(1, 9)])
+    _, out, _ = watch(capsys, tmp_path)
+    shown = [line.rstrip() for line in out.splitlines() if line.strip()]
+    assert "\n".join([*shown[:-1], "", shown[-1]]) in page
+    fleet = (DOCS / "examples" / "curves.csv", "--metric", "eval_win_rate", "--fdr", ".1")
+    _, out, _ = watch(capsys, *fleet)
+    printed = [line for line in out.splitlines() if "chat-5" in line or line.startswith("mann")]
+    assert sum(line.rstrip() in page for line in printed) == 3
+
+
+@pytest.mark.parametrize("n", [3, 5, 8, 12, 25])
+def test_the_budget_over_the_length_of_the_run_chooses_k(n, tmp_path, capsys):
+    log = write_log(tmp_path / "run.jsonl", [1 - i / 100 for i in range(n)])
+    status, told, _ = verdicts(capsys, log, "--detector", "k-decline", "--fpr", ".05")
     k = k_for(0.05, n)
     assert told["run"]["detector"] == f"k-decline:k={k}" if k != 2 else "k-decline"
     assert told["run"]["fpr_realised"] == float(false_alarm_probability(k, n)) <= 0.05
     assert told["run"]["stop"] == (k < n) == (status == 10)
-    _, tighter, _ = verdicts(capsys, log, "--fpr", ".001", "--horizon", "60")
-    assert tighter["run"]["threshold"] == k_for(0.001, 60)
 
 
 def test_lower_is_better_where_the_log_or_the_user_says_so(tmp_path, capsys):
@@ -277,4 +313,16 @@ def test_follow_takes_the_new_branch_of_a_resumed_run(tmp_path):
     write_log(log, [0.72, 0.74, 0.75, 0.7, 0.65, 0.6], steps=[300, 400, 500, 600, 700, 800])
     last = follow.next()
     assert (last["alarm_step"], last["best_step"]) == (800, 500)
+    assert follow.end() == 10
+
+
+def test_follow_has_the_default_rule_for_forty_evals(tmp_path):
+    log = write_log(tmp_path / "run.jsonl", [0.5, 0.6, 0.7])
+    follow = Follow(log, tmp_path / "state.json")
+    assert follow.next()["verdict"] == "go on"
+    write_log(log, [0.5, 0.6, *(0.7 - i / 50 for i in range(9))])
+    last = follow.next()
+    assert last["stop"]
+    assert (last["detector"], last["horizon"]) == ("mann-kendall", 40)
+    assert last["threshold"] == exact(DEFAULT, 0.05, 40).threshold
     assert follow.end() == 10

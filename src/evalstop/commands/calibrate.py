@@ -28,7 +28,7 @@ METHODS = ("exact", "flat", "conformal")
 
 
 def calibrate(
-    detector: str = typer.Option("k-decline", help="NAME[:field=value,...] or path.py:Class."),
+    detector: str = typer.Option("mann-kendall", help="NAME[:field=value,...] or path.py:Class."),
     settings: list[str] = SETTINGS,
     fpr: float = typer.Option(0.05, help="False stops allowed per run."),
     horizon: int | None = typer.Option(

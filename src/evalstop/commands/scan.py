@@ -14,7 +14,7 @@ from evalstop.commands.options import CURVES, DIRECTION, METRIC, SETTINGS, STEP_
 
 def scan(
     curves: list[Path] = CURVES,
-    detector: str = typer.Option("k-decline", help="NAME[:field=value,...] or path.py:Class."),
+    detector: str = typer.Option("mann-kendall", help="NAME[:field=value,...] or path.py:Class."),
     settings: list[str] = SETTINGS,
     metric: list[str] = METRIC,
     direction: list[str] = DIRECTION,

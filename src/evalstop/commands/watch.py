@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Judge = Callable[[EvalRuns], tuple[list[Watched], list[str]]]
 
 STOP, GO_ON, UNREADABLE = 10, 0, 2
-BUDGET = 0.05
 FOLLOWED_EVALS = 40  # horizon of the budget while nobody knows how long a run will be
 COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verdict", "curve")
 
@@ -56,10 +56,13 @@ def watch(
 ) -> int:
     """Say which runs should stop, since when, and which checkpoint to keep.
 
-    Exit status: 10 = at least one run should stop, 0 = go on, 2 = a path could not be read. Without
-    --detector a run should stop after k declines in a row, k from the budget of false stops.
+    Exit status: 10 = at least one run should stop, 0 = go on, 2 = a path could not be read.
+
+    The default --detector is mann-kendall: a run should stop when its evals fall more surely than
+    those of 95 % of the converged runs of its length.
     """
     from evalstop.detectors.logs import read_logs
+    from evalstop.detectors.stop_rules import BUDGET
     from evalstop.detectors.zoo import DETECTORS
 
     named = DETECTORS.build(detector, allow_path=True) if detector else None
@@ -151,10 +154,10 @@ def _judge_of_each(
 
 def _fleet_judge(detector: "Detector | None", null_of: "NullOf", fdr: float) -> "Judge":
     """Judge all runs together, so that few of the stops are wrong."""
+    from evalstop.detectors.stop_rules import DEFAULT
     from evalstop.detectors.watching import judge_fleet
-    from evalstop.detectors.zoo.k_decline import KDecline
 
-    rule = detector or KDecline()
+    rule = detector or DEFAULT
     return lambda found: judge_fleet(found, rule, null_of(rule), fdr)
 
 
@@ -203,7 +206,10 @@ def _measured(watched: "Watched") -> str:
 
     if watched.evidence is not None:
         return f"{watched.evidence.kind} = {watched.evidence.value:.2g}"
-    return f"{watched.verdict.statistic:.3g} / {level(watched.threshold, '.3g')}"
+    told = watched.verdict.statistic
+    if watched.cannot_fire or told == -inf:
+        return "-"
+    return f"{told:.3g} / {level(watched.threshold, '.3g')}"
 
 
 def _promises(watched: Iterable["Watched"]) -> list[str]:
