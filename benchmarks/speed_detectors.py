@@ -32,7 +32,8 @@ LIMITS = {
         0.020,
     ),
     **dict.fromkeys(("cusum", "ewma", "shiryaev-roberts"), 0.025),
-    **dict.fromkeys(("slope-glr", "mann-kendall"), 1.0),
+    "mann-kendall": 0.150,
+    "slope-glr": 1.0,
     "bocpd": 3.0,
     "unimodal-glr": 5.0,
 }
