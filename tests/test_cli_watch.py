@@ -57,6 +57,17 @@ def test_a_declined_run_should_stop_and_a_healthy_one_go_on(tmp_path, capsys):
     assert "4.5% false stops within 8 evals (exact" in table
 
 
+def test_of_many_lengths_the_ends_are_promised(tmp_path, capsys):
+    for n in (9, 6, 8, 7, 5):
+        write_log(tmp_path / f"{n}.jsonl", [1 - i / 100 for i in range(n)])
+    promises = [line for line in watch(capsys, tmp_path)[1].splitlines() if "mann-kendall" in line]
+    assert promises == [
+        f"mann-kendall: {exact(DEFAULT, 0.05, 5).promise}",
+        "mann-kendall: the same for 3 lengths between, each with its own threshold",
+        f"mann-kendall: {exact(DEFAULT, 0.05, 9).promise}",
+    ]
+
+
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 8, 12, 25])
 def test_by_default_the_threshold_is_for_the_budget_over_the_length_of_the_run(n, tmp_path, capsys):
     log = write_log(tmp_path / "run.jsonl", [1 - i / 100 for i in range(n)])

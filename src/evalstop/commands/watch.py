@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 STOP, GO_ON, UNREADABLE = 10, 0, 2
 FOLLOWED_EVALS = 40  # horizon of the budget while nobody knows how long a run will be
+MOST_PROMISES = 3  # lines, of one rule
 COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verdict", "curve")
 
 
@@ -213,15 +214,24 @@ def _measured(watched: "Watched") -> str:
 
 
 def _promises(watched: Iterable["Watched"]) -> list[str]:
-    """Say what each rule that can fire promises, each rule once."""
+    """Say what each rule that can fire promises: of many lengths of runs the ends."""
     from evalstop.detectors.settings import spec_of
+    from evalstop.detectors.words import plural
 
-    told: dict[str, None] = {}
+    told: dict[str, dict[str, int]] = {}
     for w in watched:
-        if w.cannot_fire:
-            continue
-        told[f"{spec_of(w.rule.detector)}: {w.promise or 'no promise was calibrated'}"] = None
-    return list(told)
+        if not w.cannot_fire:
+            horizon = w.rule.calibration.horizon if w.rule.calibration else 0
+            promise = w.promise or "no promise was calibrated"
+            told.setdefault(spec_of(w.rule.detector), {})[promise] = horizon
+    lines = []
+    for rule, by_promise in told.items():
+        promises = sorted(by_promise, key=by_promise.__getitem__)
+        if len(promises) > MOST_PROMISES:
+            between = plural(len(promises) - 2, "length")
+            promises[1:-1] = [f"the same for {between} between, each with its own threshold"]
+        lines += [f"{rule}: {promise}" for promise in promises]
+    return lines
 
 
 def _follow(
