@@ -85,7 +85,7 @@ class Cell:
 def describe(config: object) -> dict[str, Any]:
     """Give the name of a frozen config and all its settings, the defaults too, as text."""
     told: dict[str, Any] = {"name": name_of(config)}
-    source = outside_source(type(config))  # type: ignore[arg-type] # mypy: is a class hashable?
+    source = source_of(type(config))  # type: ignore[arg-type] # mypy: is a class hashable?
     if source:
         told["source"] = source
     for field in fields(config) if is_dataclass(config) else ():
@@ -101,14 +101,16 @@ def _tell(value: object) -> Any:  # noqa: ANN401 - JSON
 
 
 @cache
-def outside_source(cls: type) -> str:
-    """Give the hash of the file that defines a class which is not ours: an edit voids its results.
+def source_of(cls: type) -> str:
+    """Give the hash of the files whose edit voids the results of a class.
 
-    Empty for our own classes; there `SCHEMA` says when results change their meaning.
+    Of a class that is not ours, the file that defines it. Of ours, the numbers that it names in
+    `numbers`, a path; empty without: there `SCHEMA` says when results change their meaning.
     """
     if cls.__module__.startswith("evalstop."):
-        return ""
-    files = {f.__code__.co_filename for f in vars(cls).values() if isfunction(f)}
+        files = {cls.numbers} if hasattr(cls, "numbers") else set()
+    else:
+        files = {f.__code__.co_filename for f in vars(cls).values() if isfunction(f)}
     texts = sorted(Path(file).read_text("utf-8") for file in files if Path(file).is_file())
     return _digest(texts)[:20] if texts else ""
 

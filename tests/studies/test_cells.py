@@ -11,9 +11,10 @@ from toy_cells import cells
 
 from evalstop.detectors.catalogue import load_class
 from evalstop.detectors.zoo.k_decline import KDecline
+from evalstop.detectors.zoo.learned import Learned
 from evalstop.simulator.worlds.paper import Paper
 from evalstop.studies import cell as cell_module
-from evalstop.studies.cell import Cell, compute, describe
+from evalstop.studies.cell import Cell, compute, describe, source_of
 from evalstop.studies.detection import Detection, Jobs, Judged
 from evalstop.studies.store import Store
 from evalstop.studies.thresholds import Matched, Natural
@@ -62,6 +63,18 @@ def test_what_is_not_ours_is_named_by_its_source_too(tmp_path):
         ids.append(replace(CELL, contender=Judged(rule, Matched())).id)
     assert ids[0] != ids[1]
     assert "source" not in describe(KDecline())
+
+
+def test_a_learned_rule_is_named_by_its_numbers_too(tmp_path, monkeypatch):
+    told = []
+    for text in ("[1]", "[2]"):
+        (tmp_path / "learned.json").write_text(text)
+        monkeypatch.setattr(Learned, "numbers", str(tmp_path / "learned.json"))
+        source_of.cache_clear()
+        told.append(describe(Learned()))
+    source_of.cache_clear()
+    assert told[0]["source"] != told[1]["source"]
+    assert told[0] | {"source": ""} == told[1] | {"source": ""}
 
 
 def test_contenders_meet_the_same_runs_whatever_the_order():
