@@ -22,6 +22,8 @@ def start(args, uri, **options):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Tests that run in the background ignore Ctrl-C, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **options,
     )
 
