@@ -88,9 +88,9 @@ def _send(
         if not runs.is_done(card.key):
             runs.finish(card)
             yield (done := done + 1)
-    for parent, card in points:
+    for i, (parent, card) in enumerate(points):
         if not runs.is_done(card.key):
-            runs.begin(card, start, {KIND: "point", PARENT: parents[parent]})
+            runs.begin(card, start - i, {KIND: "point", PARENT: parents[parent]})
             runs.finish(card)
             yield (done := done + 1)
 

@@ -88,6 +88,7 @@ def test_top_level_runs_come_first_in_the_order_of_the_study(store, folder):
     children = collections.Counter(r.data.tags["mlflow.parentRunId"] for r in found[N_TOP:])
     assert set(children) == ids
     assert set(children.values()) == {2}
+    assert [r.info.run_name for r in found[N_TOP:]] == ["sigma=0.01", "sigma=0.12"] * N_TOP
     assert len({r.data.tags["mlflow.runColor"] for r in found[:N_TOP]}) == N_TOP
     assert "Is it tracked?" in found[0].data.tags["mlflow.note.content"]
 
