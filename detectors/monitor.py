@@ -11,7 +11,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,68 +34,13 @@ from evalstop.detectors.rules import (
 )
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
+from evalstop.detectors.states import Rows, join, leaves, put, take
 from evalstop.detectors.storage import from_json, to_json, write_atomically
+from evalstop.detectors.verdict import Verdict, Verdicts
 from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 
 FORMAT = 1  # of the saved state; raised when its meaning changes
-
-Rows = slice | IntArray
-
-
-class Verdict(NamedTuple):
-    """What is known about one run after an eval.
-
-    Parameters
-    ----------
-    statistic : float
-        Statistic of the detector; ``-inf`` = it cannot judge yet.
-    alarm : bool
-        Whether the run should stop; stays true until `Monitor.reset`.
-    alarm_step, best_step : number or None
-        Step of the first alarm, and of the earliest best score: the checkpoint to keep.
-    best_score : float or None
-        That score.
-    n_seen, n_missing : int
-        Evals with all declared inputs, and evals that lacked one.
-    missing_since : number or None
-        Step since which no eval was usable; none while the last one was.
-    """
-
-    statistic: float
-    alarm: bool
-    alarm_step: float | None
-    best_step: float | None
-    best_score: float | None
-    n_seen: int
-    n_missing: int
-    missing_since: float | None
-
-    @property
-    def word(self) -> str:
-        """Say it in words."""
-        if self.alarm:
-            return "stop"
-        if self.missing_since is not None:
-            return f"no usable eval since step {self.missing_since:g}"
-        return "go on"
-
-
-class Verdicts(NamedTuple):
-    """The verdicts of a fleet as arrays ``(n,)``; NaN where a `Verdict` says none."""
-
-    statistic: FloatArray
-    alarm: NDArray[np.bool_]
-    alarm_step: FloatArray
-    best_step: FloatArray
-    best_score: FloatArray
-    n_seen: IntArray
-    n_missing: IntArray
-    missing_since: FloatArray
-
-    def one(self, i: int) -> Verdict:
-        """Give one of them."""
-        return Verdict(*(_plain(column[i]) for column in self))
 
 
 class Books(NamedTuple):
@@ -149,8 +94,8 @@ class Monitor:
         short = len(known) - len(self._books.last)
         if short > 0:
             room = max(short, len(self._books.last))  # grows by doubling
-            self._state = _join(self._state, self._rule.init(room))
-            self._books = _join(self._books, _blank(room))
+            self._state = join(self._state, self._rule.init(room))
+            self._books = join(self._books, _blank(room))
         return np.array([known[r] for r in run_ids], dtype=np.int64)
 
     def update(  # noqa: PLR0913 - one argument for each channel
@@ -226,12 +171,12 @@ class Monitor:
         if run_id not in self._handles:
             raise UserError(f"{run_id}: is not watched here")
         row = slice(self._handles[run_id], self._handles[run_id] + 1)
-        self._state = _put(self._state, row, self._rule.init(1))
-        self._books = _put(self._books, row, _blank(1))
+        self._state = put(self._state, row, self._rule.init(1))
+        self._books = put(self._books, row, _blank(1))
 
     def _update(self, rows: Rows, evals: FloatArray, absent: tuple[str, ...]) -> Verdicts:
         """Take the evals ``(n, channels)`` of some rows."""
-        books: Books = _take(self._books, rows)
+        books: Books = take(self._books, rows)
         old = books.verdicts
         step = evals[:, -1]
         if "step" in absent:
@@ -258,20 +203,20 @@ class Monitor:
                 )
             kept = np.arange(len(self._books.last))[rows][~stale]
             self._update(kept, evals[~stale], ())
-            now: Books = _take(self._books, np.arange(len(self._books.last))[rows])
+            now: Books = take(self._books, np.arange(len(self._books.last))[rows])
             return now.verdicts
         observation = Observation(**{c: evals[:, CHANNELS.index(c)] for c in self._inputs})
         usable = np.logical_and.reduce([~np.isnan(v) for v in observation if v is not None])
         if usable.all():
-            state, statistic = self._step(_take(self._state, rows), observation)
-            self._state = _put(self._state, rows, state)
+            state, statistic = self._step(take(self._state, rows), observation)
+            self._state = put(self._state, rows, state)
         else:
             statistic = old.statistic.copy()
             some = np.arange(len(self._books.last))[rows][usable]
             seen = Observation(*(None if v is None else v[usable] for v in observation))
             if len(some):
-                state, statistic[usable] = self._step(_take(self._state, some), seen)
-                self._state = _put(self._state, some, state)
+                state, statistic[usable] = self._step(take(self._state, some), seen)
+                self._state = put(self._state, some, state)
         n_seen = old.n_seen + usable
         fires = usable & (statistic >= threshold_at(self.threshold, n_seen)) & ~old.alarm
         score = evals[:, 0]
@@ -286,7 +231,7 @@ class Monitor:
             old.n_missing + ~usable,
             np.where(usable, np.nan, np.fmin(old.missing_since, step)),
         )
-        self._books = _put(self._books, rows, Books(verdicts, evals))
+        self._books = put(self._books, rows, Books(verdicts, evals))
         return verdicts
 
     def _step(self, state: State, observation: Observation) -> tuple[State, FloatArray]:
@@ -313,8 +258,8 @@ class Monitor:
             "detector": spec_of(self.detector),
             "threshold": to_json(self.threshold),
             "runs": self.runs,
-            "state": to_json(_take(self._state, slice(0, n))),
-            "books": to_json(_take(self._books, slice(0, n))),
+            "state": to_json(take(self._state, slice(0, n))),
+            "books": to_json(take(self._books, slice(0, n))),
         }
         return json.dumps(told, allow_nan=False)
 
@@ -363,7 +308,7 @@ class Monitor:
             raise
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise UserError("is no saved monitor, or a damaged one: start a new file") from error
-        if {len(a) for a in _leaves((monitor._state, monitor._books))} - {len(told["runs"])}:
+        if {len(a) for a in leaves((monitor._state, monitor._books))} - {len(told["runs"])}:
             raise UserError("saved state is damaged: lengths differ, start a new file")
         return monitor
 
@@ -394,51 +339,3 @@ def _one_each(name: str, values: ArrayLike, n: int) -> FloatArray:
     if array.shape not in ((), (n,)):
         raise UserError(f"{name}: has shape {array.shape}, there are {plural(n, 'run')}")
     return array
-
-
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any numpy scalar
-    """Give a numpy scalar as Python's: NaN as None, a whole number as int."""
-    value = value.item()
-    if value != value:  # noqa: PLR0124 - the fastest test for NaN
-        return None
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-# A state is a NamedTuple of arrays (or of such NamedTuples); these four treat it as one.
-
-
-def _leaves(state: State) -> list[NDArray[Any]]:
-    """List the arrays of a state."""
-    if isinstance(state, tuple):
-        return [leaf for part in state for leaf in _leaves(part)]
-    return [state]
-
-
-def _take(state: State, rows: Rows) -> State:
-    """Give the state of some runs: views for a slice."""
-    if isinstance(state, tuple):
-        return type(state)(*(_take(part, rows) for part in state))
-    return state[rows]
-
-
-def _join(first: State, second: State) -> State:
-    """Put the runs of `second` behind those of `first`."""
-    if isinstance(first, tuple):
-        return type(first)(*(_join(a, b) for a, b in zip(first, second, strict=True)))
-    return np.concatenate([_wide(first, second), _wide(second, first)])
-
-
-def _put(state: State, rows: Rows, part: State) -> State:
-    """Write the state of some runs back, in place where their shapes agree."""
-    if isinstance(state, tuple):
-        return type(state)(*(_put(a, rows, b) for a, b in zip(state, part, strict=True)))
-    state = _wide(state, part)
-    state[rows] = _wide(part, state)
-    return state
-
-
-def _wide(array: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Widen the second axis to that of `other` (histories of prefix rules grow)."""
-    if array.ndim < 2 or array.shape[1] >= other.shape[1]:
-        return array
-    return np.pad(array, ((0, 0), (0, other.shape[1] - array.shape[1])))

@@ -8,11 +8,12 @@ import numpy as np
 from evalstop.detectors.calibration import HealthyNull, Null, rejected
 from evalstop.detectors.logs.curve import Curve
 from evalstop.detectors.logs.eval_runs import EvalRuns
-from evalstop.detectors.monitor import Monitor, Verdict
+from evalstop.detectors.monitor import Monitor
 from evalstop.detectors.rules import Detector, inputs_of
 from evalstop.detectors.scan import check_threshold, threshold_at
 from evalstop.detectors.settings import name_of, spec_of
 from evalstop.detectors.stop_rules import Rule, RuleFor
+from evalstop.detectors.verdict import Verdict
 from evalstop.detectors.words import plural
 from evalstop.detectors.zoo.e_process import EProcess
 from evalstop.errors import UserError
