@@ -13,7 +13,6 @@ from evalstop.detectors.monitor import Monitor
 from evalstop.detectors.observation import CHANNELS, Runs
 from evalstop.simulator.exact import exact, written
 from evalstop.simulator.job import Job, JobView, Truth, Workload
-from evalstop.simulator.queues import Queue
 from evalstop.simulator.run import Stop
 
 
@@ -49,7 +48,6 @@ AT_ONCE = Reaction()
 class Cluster(Protocol):
     """What a stop rule may do to the cluster."""
 
-    queue: Queue
     work: list[float]  # of each job, in seconds
     preemptions: list[int]
     saves: dict[int, float]  # until when preempted jobs save
@@ -59,6 +57,9 @@ class Cluster(Protocol):
 
     def call(self, job: JobView, time: float) -> None:
         """Call `Stops.react` at that time, if the job is still there."""
+
+    def wake(self, job: JobView, time: float) -> None:
+        """See to it that the key of a job whose `wake` is that time is read then."""
 
     def stop(self, job: JobView, now: float) -> None:
         """Let a job go before it is done; it holds GPUs or waits for them."""
@@ -118,7 +119,8 @@ class Stops:
         if self.reaction.deprioritise:
             self.demoted.add(i)
             job.demoted, job.wake = True, now
-            return cluster.queue.review(job, now)
+            cluster.wake(job, now)  # its key is read in its turn among all that are read now
+            return False
         if i in cluster.saves:  # it gives its GPUs back first
             cluster.call(job, cluster.saves[i])
             return False

@@ -322,6 +322,18 @@ def test_demoted_jobs_stand_where_a_plain_sort_puts_them(scheduler, cluster, mar
     assert list(found.preemptions) == [t.preemptions for t in tasks]
 
 
+def test_demotions_and_falls_of_one_moment_go_by_the_order_of_submission():
+    # at 31 job 0 falls into the last queue, and job 2 both falls and is demoted
+    jobs = [(14, 3, 12), (20, 1, 1), (20, 2, 22), (21, 1, 10)]
+    workload = Workload(
+        [Job(str(i), submit, gpus, 1) for i, (submit, gpus, _) in enumerate(jobs)],
+        [Truth(duration, 2.0) for *_, duration in jobs],
+    )
+    stops = Stops(workload, [0.5, math.inf, 0.5, 0.5], Reaction(deprioritise=True))
+    las = build_policy("las:requeue=fifo,thresholds=4,11")
+    assert list(simulate(workload, las, 5, stops=stops).ends) == [32, 21, 43, 36]
+
+
 @pytest.mark.parametrize("scheduler", NAMES)
 def test_a_rule_that_stops_nobody_changes_nothing(scheduler):
     made = build_preset("paper:jobs=60,load=1.3").draw(3)
