@@ -239,6 +239,24 @@ def test_evals_that_stay_nan_get_their_own_verdict(tmp_path, capsys):
     assert told["run"]["verdict"] == "no usable eval since step 2"
 
 
+@pytest.mark.parametrize(
+    ("options", "for_one_look"),
+    [
+        ((), True),
+        (("--detector", "k-decline", "--fpr", ".1"), True),
+        (("--horizon", "9"), False),
+        (("--detector", "k-decline:k=2"), False),
+        (("--fdr", ".1"), False),
+    ],
+)
+def test_a_threshold_that_grows_with_the_run_is_said_to_be_for_one_look(
+    tmp_path, capsys, options, for_one_look
+):
+    log = write_log(tmp_path / "run.jsonl", [0.4, 0.7, 0.6, 0.65])
+    _, _, err = watch(capsys, log, *options)
+    assert ("for one look" in err) == for_one_look
+
+
 def hear_ctrl_c():
     """Undo what a test run in the background inherits: there Ctrl-C is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -247,14 +265,15 @@ def hear_ctrl_c():
 class Follow:
     """A `watch --follow` in a process of its own, told line by line."""
 
-    def __init__(self, log, state, *options):
+    def __init__(self, log, state, *options, cwd=None):
         command = [sys.executable, "-m", "evalstop", "watch", str(log), "--follow", "--json"]
-        command += ["--every", ".1", "--state", str(state), *options]
+        command += ["--every", ".1", *(["--state", str(state)] if state else []), *options]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            cwd=cwd,
             preexec_fn=hear_ctrl_c,
         )
 
@@ -311,6 +330,20 @@ def test_follow_survives_rotation_and_its_own_restart(tmp_path):
     state.write_text("{}")
     follow = Follow(log, state, *RULE)
     assert follow.end() == 2
+
+
+def test_follow_does_not_remember_what_another_watch_saw(tmp_path):
+    good = write_log(tmp_path / "good.jsonl", [0.4, 0.5, 0.6])
+    bad = write_log(tmp_path / "bad.jsonl", [0.7, 0.6, 0.5, 0.4])
+    follow = Follow(good, None, *RULE, cwd=tmp_path)
+    assert follow.next()["run"] == "good"
+    assert follow.end(signal.SIGINT) == 0
+    follow = Follow(bad, None, *RULE, cwd=tmp_path)
+    assert follow.next()["run"] == "bad"
+    assert follow.end() == 10
+    write_log(good, [0.7], steps=[400])
+    follow = Follow(good, None, *RULE, cwd=tmp_path)
+    assert (follow.next()["n_evals"], follow.end(signal.SIGINT)) == (4, 0)
 
 
 def test_follow_takes_the_new_branch_of_a_resumed_run(tmp_path):

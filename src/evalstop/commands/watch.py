@@ -1,5 +1,6 @@
 """``evalstop watch``: which run to stop tonight, and which checkpoint to keep."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 STOP, GO_ON, UNREADABLE = 10, 0, 2
 FOLLOWED_EVALS = 40  # horizon of the budget while nobody knows how long a run will be
+ONE_LOOK = "thresholds are for one look; to look again as runs grow, give --horizon"
 MOST_PROMISES = 3  # lines, of one rule
 COLUMNS = ("run", "metric", "evals", "best score", "at step", "statistic", "verdict", "curve")
 
@@ -42,7 +44,9 @@ def watch(
     detector: str | None = typer.Option(None, help="NAME[:field=value,...] or path.py:Class."),
     threshold: float | None = typer.Option(None, help="Alarm when the statistic reaches it."),
     fpr: float | None = typer.Option(None, help="False stops allowed per run (default .05)."),
-    horizon: int | None = typer.Option(None, help="Evals per run that the promise covers."),
+    horizon: int | None = typer.Option(
+        None, help="Evals per run that the promise covers (default: all there are, for one look)."
+    ),
     calibration: Path | None = typer.Option(None, help="What `evalstop calibrate --out` wrote."),
     fdr: float | None = typer.Option(None, help="Share of wrong stops allowed over all runs."),
     healthy: list[Path] = typer.Option(
@@ -52,7 +56,9 @@ def watch(
     seed: int = SEED,
     follow: bool = typer.Option(False, "--follow", help="Keep reading logs that still grow."),
     every: float = typer.Option(10.0, min=0.05, help="Seconds between readings (--follow)."),
-    state: Path = typer.Option(Path("evalstop-out/watch.json"), help="Memory of --follow, a file."),
+    state: Path | None = typer.Option(
+        None, help="Memory of --follow, a file (default: in evalstop-out, by paths and metrics)."
+    ),
     as_json: bool = AS_JSON,
 ) -> int:
     """Say which runs should stop, since when, and which checkpoint to keep.
@@ -89,10 +95,11 @@ def watch(
         )
 
     if follow:
-        return _follow(read, judge, state, every, as_json=as_json)
+        return _follow(read, judge, state or _memory(paths, metric), every, as_json=as_json)
     reading = read()
     watched, told = _judge(reading, judge)
-    notes(reading.notes)
+    grows_with_runs = [horizon, threshold, calibration, fdr] == [None] * 4 and (fpr or not named)
+    notes([*reading.notes, *([ONE_LOOK] if grows_with_runs and watched else [])])
     warnings([*reading.warnings, *told])
     for sentence in reading.failed:
         say("error", sentence)
@@ -232,6 +239,12 @@ def _promises(watched: Iterable["Watched"]) -> list[str]:
             promises[1:-1] = [f"the same for {between} between, each with its own threshold"]
         lines += [f"{rule}: {promise}" for promise in promises]
     return lines
+
+
+def _memory(paths: Iterable[Path], metrics: Iterable[str]) -> Path:
+    """Name the file in which a watch of these logs remembers them, and no other watch does."""
+    told = "\n".join([*sorted({str(p.resolve()) for p in paths}), *sorted(set(metrics))])
+    return Path(f"evalstop-out/watch-{hashlib.sha256(told.encode()).hexdigest()[:8]}.json")
 
 
 def _follow(
