@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evalstop.detectors.noise import NoiseState, add_noise, no_noise, noise_of
-from evalstop.detectors.observation import FloatArray, IntArray
+from evalstop.detectors.observation import FloatArray
 
 WEIGHTS = (0.08, 0.15, 0.3, 0.5, 0.75, 1.0)
 WINDOW = 12
@@ -73,17 +73,6 @@ def features(memory: Memory) -> tuple[FloatArray, FloatArray]:
     """Give the scale-free and the unit-scale features: ``(n_features, n_runs)`` each."""
     free, unit = (_compress(np.concatenate(list(part.values()))) for part in _groups(memory))
     return free, unit
-
-
-def rows_of(*names: str) -> IntArray:
-    """Give the rows of named groups of features, the unit-scale ones behind the scale-free."""
-    free, unit = _groups(remember(no_memory(1), np.zeros(1)))
-    rows, start = [], 0
-    for name, values in (free | unit).items():
-        if name in names or not names:
-            rows.append(np.arange(start, start + len(values)))
-        start += len(values)
-    return np.concatenate(rows)
 
 
 def _groups(memory: Memory) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:

@@ -1,9 +1,11 @@
 """Learned: a small network's log-odds that the true peak has passed.
 
-The statistic, log-odds but for a constant, is the output of a network that reads causal features of
-the scores so far (see `evalstop.detectors.features`). It was trained on millions of evals of
-made-up runs of random worlds, to tell runs past their peak from all others *of the same world*;
-the script is ``evalstop.studies.learning``, its weights are the numbers in ``learned.json``.
+The statistic is the output of a network that reads causal features of the scores so far (see
+`evalstop.detectors.features`). It was trained on millions of evals of made-up runs of random
+worlds, first to give the log-odds, but for a constant, that a run is past its peak among runs *of
+the same world*; then to save much by its alarms, at a threshold for each world and at one for a few
+of them. The script is ``evalstop.studies.learning``, its weights are the numbers in
+``learned.json``.
 
 With ``scale=free`` a metric may have any unit: scores times ten give the same statistic. With
 ``scale=unit`` the rule also knows how large a change is, which is worth something where scores are
@@ -42,11 +44,7 @@ class Layer(NamedTuple):
     bias: FloatArray
 
 
-class Network(NamedTuple):
-    """Layers with a leaky rectifier between them, and a linear term ``(n_features,)`` beside."""
-
-    layers: tuple[Layer, ...]
-    linear: FloatArray
+Network = tuple[Layer, ...]  # with a leaky rectifier between them
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +91,7 @@ def networks() -> dict[str, Network]:
     """Read the weights, one network for each `scale`."""
     text = Path(Learned.numbers).read_text(encoding="utf-8")
     return {
-        scale: Network(
-            tuple(Layer(np.array(w), np.array(b)) for w, b in told["layers"]),
-            np.array(told["linear"]),
-        )
+        scale: tuple(Layer(np.array(weights), np.array(bias)) for weights, bias in told)
         for scale, told in json.loads(text)["networks"].items()
     }
 
@@ -111,10 +106,9 @@ def log_odds(network: Network, read: FloatArray) -> FloatArray:
     for start in range(0, len(odds), BLOCK):
         rows = slice(start, start + BLOCK)
         x = read[:, rows]
-        linear = _product(Layer(network.linear[None], np.zeros(1)), x)
-        for i, layer in enumerate(network.layers):
+        for i, layer in enumerate(network):
             x = _product(layer, x if i == 0 else np.maximum(x, LEAK * x))
-        odds[rows] = (x + linear)[0]
+        odds[rows] = x[0]
     return odds
 
 

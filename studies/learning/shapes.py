@@ -6,7 +6,7 @@ half of the runs a fall from a peak on. Worlds differ in how narrow their ranges
 learns what tells runs of *one* world apart, not worlds from each other.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -190,6 +190,74 @@ def random_world(rng: np.random.Generator, *, gao: float, flat: float = 0.0) -> 
         knee=_part(rng, 0.0, 1.0),
         depth=_part(rng, 0.03, 0.35),
     )
+
+
+# Shares of runs by Gao's law and of worlds in which some healthy runs never move.
+GAO, FLAT = 0.3, 0.1
+# What variants of a world take from another one, together.
+PARTS = (
+    ("sigma", "gain", "relative"),
+    ("rho", "spikes", "tail"),
+    ("gao", "rises", "falls", "rate", "bend"),
+    ("start", "peak", "lost", "from_start"),
+    ("plateau", "dip", "second", "knee", "depth"),
+    ("flat",),
+)
+
+
+def random_family(rng: np.random.Generator, size: int) -> list[RandomWorld]:
+    """Draw a world and variants of it that have its horizon; half of the families are `siblings`.
+
+    In the other half a variant takes each of the `PARTS` from another world, or not. In the last
+    world of half of the families no healthy run ever moves: no threshold may forget such a world.
+    """
+    if rng.random() < 0.5:
+        drawn = siblings(rng)
+        family = [drawn[i] for i in rng.permutation(len(drawn))[:size]]
+    else:
+        family = [random_world(rng, gao=GAO, flat=FLAT)]
+        for _ in range(size - 1):
+            other = random_world(rng, gao=GAO, flat=FLAT)
+            taken = [field for part in PARTS if rng.random() < 0.5 for field in part]
+            family.append(replace(family[0], **{field: getattr(other, field) for field in taken}))
+    if rng.random() < 0.5:
+        family[-1] = replace(family[-1], gao=0.0, flat=1.0)
+    return family
+
+
+def siblings(rng: np.random.Generator) -> list[RandomWorld]:
+    """Draw a world and variants of it that differ in one thing each: noise, a plateau, a dip ..."""
+    first = rng.uniform(0.15, 0.4)
+    base = replace(
+        random_world(rng, gao=0),
+        n_evals=int(rng.integers(8, 31)),
+        gao=float(rng.integers(2)),
+        gain=(0.7, 1.0),
+        relative=False,
+        sigma=(0.03, 0.03),
+        rho=(0.0, 0.0),
+        spikes=0.0,
+        tail=np.inf,
+        start=(0.0, 0.0),
+        peak=(first, first + 0.4),
+        lost=(0.2, 0.6),
+        from_start=0.0,
+        plateau=0.0,
+        dip=0.0,
+        second=0.0,
+        flat=0.0,
+    )
+    return [
+        *(replace(base, sigma=(s, s)) for s in (0.01, 0.03, 0.06, 0.12)),
+        replace(base, plateau=1.0, knee=(0.2, 0.8)),
+        replace(base, rho=(0.4, 0.4)),
+        replace(base, gao=0.0, dip=1.0, depth=(0.05, 0.15)),
+        replace(base, peak=(0.6, 0.85)),
+        replace(base, spikes=0.1),
+        replace(base, sigma=(0.01, 0.12)),
+        replace(base, n_evals=max(8, base.n_evals // 2)),
+        replace(base, tail=4.0),
+    ]
 
 
 def _part(rng: np.random.Generator, low: float, high: float) -> Range:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalstop.detectors import Runs, scan
-from evalstop.detectors.features import features, no_memory, remember, rows_of
+from evalstop.detectors.features import features, no_memory, remember
 from evalstop.detectors.zoo.learned import LEAK, Learned, log_odds, networks
 
 SCALES = ("free", "unit")
@@ -70,15 +70,6 @@ def test_the_weights_are_plain_numbers_and_the_sum_is_that_of_a_matrix_product(s
     free, unit = features(memory)
     read = free if scale == "free" else np.concatenate([free, unit])
     x = read
-    for i, (weights, bias) in enumerate(network.layers):
+    for i, (weights, bias) in enumerate(network):
         x = weights @ (x if i == 0 else np.maximum(x, LEAK * x)) + bias[:, None]
-    expected = x[0] + network.linear @ read
-    np.testing.assert_allclose(log_odds(network, read), expected, rtol=1e-9, atol=1e-9)
-
-
-def test_groups_of_features_have_rows():
-    memory = remember(no_memory(2), np.zeros(2))
-    free, unit = features(memory)
-    np.testing.assert_array_equal(rows_of(), np.arange(len(free) + len(unit)))
-    assert rows_of("falls/sigma").tolist() == list(range(6))
-    assert rows_of("scale").max() == len(free) + len(unit) - 1
+    np.testing.assert_allclose(log_odds(network, read), x[0], rtol=1e-9, atol=1e-9)
