@@ -1,5 +1,6 @@
 """The figures of a comparison: ROC, AMOC, and the runs on which the rules disagree."""
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MOST_RULES = 8  # under a single run: more lanes than this nobody reads
 MOST_RUNS = 12
+NAMES_IN_A_ROW = 4
 FALSE_STOPS = "curves stopped that should go on (false positives)"
 STOP, GO_ON = "#a63d00", "#1b6b4a"
 
@@ -53,6 +55,19 @@ def _title(family: Sequence[Entry]) -> str:
     return f"{family[0].spec.partition(':')[0]} ({len(family)} settings)"
 
 
+def _name_below(drawn: "Figure", axes: "Axes", title: str | None = None) -> None:
+    """Name the lines below the figure, where there is room for any number of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        look = {"title": title, "title_fontsize": 8.5, "alignment": "left"}
+        drawn.legend(handles, labels, loc="outside lower left", ncols=NAMES_IN_A_ROW, **look)
+
+
+def _names_height(comparison: Comparison) -> float:
+    """Give the inches that the names take."""
+    return 0.2 * (1 + math.ceil(len(families(comparison)) / NAMES_IN_A_ROW))
+
+
 def roc_drawing(comparison: Comparison) -> Drawing:
     """Draw recall against false positives: all of it, and where few good runs are stopped."""
     look = _looks(comparison)
@@ -77,10 +92,9 @@ def roc_drawing(comparison: Comparison) -> Drawing:
         whole.set_title("All thresholds")
         few.set_title("Few false alarms")
         title = f"mean recall up to {PAUC_LIMIT:.0%}"
-        if whole.get_legend_handles_labels()[0]:
-            whole.legend(loc="lower right", title=title, title_fontsize=8.5, alignment="left")
+        _name_below(drawn, whole, title)
 
-    return Drawing(9.2, 4.3, draw)
+    return Drawing(9.2, 4.0 + _names_height(comparison), draw)
 
 
 def amoc_drawing(comparison: Comparison) -> Drawing:
@@ -94,10 +108,9 @@ def amoc_drawing(comparison: Comparison) -> Drawing:
             axes.plot(curve.fpr, curve.delay, label=_title(family), **look[family[0].spec].line)
         axes.set(xlim=(0, 0.5), ylim=(0, None), ylabel="mean delay after the peak, evals")
         percent_axis(axes.xaxis, FALSE_STOPS)
-        if axes.lines:
-            axes.legend(loc="upper right", ncols=2)
+        _name_below(drawn, axes)
 
-    return Drawing(9.2, 3.6, draw)
+    return Drawing(9.2, 3.2 + _names_height(comparison), draw)
 
 
 def rules_drawn(comparison: Comparison) -> list[Operated]:

@@ -1,8 +1,11 @@
 """Pages: HTML that needs nothing but itself, from the templates beside this file."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from evalstop import __version__
 from evalstop.detectors.words import level
@@ -37,6 +40,15 @@ def decimals(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.2f}"
 
 
+def breakable(text: object) -> Markup:
+    """Let a long spec be broken after a colon or a comma, rather than within a word.
+
+    >>> breakable("k-decline:k=3,form=<b>")
+    Markup('k-decline:<wbr>k=3,<wbr>form=&lt;b&gt;')
+    """
+    return Markup(re.sub("([:,])(?=[^ ])", r"\1<wbr>", str(escape(text))))
+
+
 def page(template: str, folder: Path | None = None, **told: Any) -> str:  # noqa: ANN401
     """Fill a template; text is escaped, figures are passed as `markupsafe.Markup`.
 
@@ -59,7 +71,7 @@ def page(template: str, folder: Path | None = None, **told: Any) -> str:  # noqa
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for rule in (known, percent, number, decimals):
+    for rule in (known, percent, number, decimals, breakable):
         environment.filters[rule.__name__] = rule
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     return environment.get_template(template).render(version=__version__, **told)

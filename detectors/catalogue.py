@@ -51,7 +51,10 @@ class Catalogue(Generic[T]):
                 return member
         if ".py:" in name:
             if not allow_path:
-                raise UserError(f"{name}: a file is run only when named on the command line")
+                raise UserError(
+                    f"{name}: a file is run only when named on the command line; offer it as an "
+                    f"entry point in the group {self.group}, then its name will do everywhere"
+                )
             return load_class(name, self.kind)
         outsiders = self.outsiders()
         if name in outsiders:

@@ -26,7 +26,7 @@ import numbers
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from evalstop.errors import UserError
@@ -165,6 +165,16 @@ def split_specs(text: str) -> list[str]:
         else:
             specs.append(piece)
     return specs
+
+
+def with_all(specs: Iterable[str], members: Sequence[str]) -> list[str]:
+    """Put all members where ``all`` stands; what is named twice counts once.
+
+    >>> with_all(["all", "patience", "mine.py:Mine"], ["k-decline", "patience"])
+    ['k-decline', 'patience', 'mine.py:Mine']
+    """
+    named = (members if spec == "all" else [spec] for spec in specs)
+    return list(dict.fromkeys(spec for group in named for spec in group))
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, str]]:

@@ -74,7 +74,8 @@ def rule_for_runs(
         if natural is None:
             raise UserError(
                 f"{name_of(detector)}: it has no threshold of its own, "
-                "give --threshold, or a false-alarm budget with --fpr and --horizon"
+                "give --threshold, or a false-alarm budget with --fpr; if its statistic is in "
+                "units of the score, with --sigma, the noise of one eval"
             )
         return lambda n_evals: Rule(
             detector, natural, natural_promise(detector, n_evals if horizon is None else horizon)

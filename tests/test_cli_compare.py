@@ -234,6 +234,13 @@ class TestCompare:
         assert "roc.png" in files
         assert not {name for name in files if f"`{name}`" not in page}
 
+    def test_all_are_those_that_are_listed(self, evalstop, tmp_path):
+        curves = tidy(tmp_path / "c.csv", SMALL)
+        _, out, err = evalstop("compare", curves, "--labels", "label", "--detectors", "all")
+        ruled = {line.split()[0] for line in out.splitlines() if line.strip()}
+        assert {"k-decline", "patience", "stop-at", "never", "always"} <= ruled
+        assert any("loss-plateau: left out, it reads loss" in line for line in err)
+
     def test_no_such_file(self, evalstop, tmp_path):
         status, _, err = evalstop("compare", tmp_path / "none.csv", "--labels", "label")
         assert status == 2

@@ -13,7 +13,7 @@ import pandas as pd
 from evalstop.benchmarks.posterior import OraclePosterior
 from evalstop.benchmarks.timing import best_of
 from evalstop.detectors import DETECTORS, scan
-from evalstop.detectors.settings import spec_of
+from evalstop.detectors.settings import spec_of, with_all
 from evalstop.detectors.zoo.always import Always
 from evalstop.detectors.zoo.never import Never
 from evalstop.errors import UserError
@@ -36,7 +36,6 @@ DETECTOR_SPECS = (
     *("gao-fit", "fused", "e-process", "e-detector", "kalman-trend", "ruptures", "proxy-gap"),
     *("learned", "learned:scale=unit", "loss-plateau", "fixed-progress"),
 )
-ALL = "all"
 COST_RUNS, COST_EVALS = 1000, 20
 
 
@@ -106,22 +105,16 @@ def enter(
     """
     everywhere = [*(spec_of(world()) for world in WORLDS), *RANKED]
     everybody = [*DETECTOR_SPECS, *DETECTORS.outsiders()]
-    built = (DETECTORS.build(spec, allow_path=True) for spec in _all(detectors, everybody))
+    built = (DETECTORS.build(spec, allow_path=True) for spec in with_all(detectors, everybody))
     rules = {spec_of(rule): rule for rule in built}
     for name in REFERENCE_NAMES:
         rules.pop(name, None)
     if not rules:
         raise UserError("detectors: there is none to compare, name one or more")
-    boards = make_boards(_all(worlds, everywhere), horizons, fprs)
+    boards = make_boards(with_all(worlds, everywhere), horizons, fprs)
     if not boards:
         raise UserError("worlds: there is none to compare on, name one or more")
     return Entries(boards, list(rules.values()))
-
-
-def _all(specs: Iterable[str], members: Sequence[str]) -> list[str]:
-    """Put all members where ``all`` stands; what is named twice counts once."""
-    named = (members if spec == ALL else [spec] for spec in specs)
-    return list(dict.fromkeys(spec for group in named for spec in group))
 
 
 def compete(

@@ -44,7 +44,7 @@ def compare(
     positive: str = POSITIVE,
     select: list[str] = SELECT,
     detectors: str = typer.Option(
-        DEFAULT, help="Comma list of NAME[:field=value,...] or path.py:Class."
+        DEFAULT, help="Comma list of NAME[:field=value,...] or path.py:Class; all = all there are."
     ),
     fpr: float = typer.Option(0.015, help="Rate of false positives that every rule is held to."),
     metric: list[str] = METRIC,
@@ -64,9 +64,10 @@ def compare(
     """
     from evalstop.benchmarks.leaderboard import compare as compare_rules
     from evalstop.detectors import DETECTORS
-    from evalstop.detectors.settings import split_specs
+    from evalstop.detectors.settings import split_specs, with_all
 
-    rules = [DETECTORS.build(spec, allow_path=True) for spec in split_specs(detectors)]
+    specs = with_all(split_specs(detectors), DETECTORS.names())
+    rules = [DETECTORS.build(spec, allow_path=True) for spec in specs]
     if not rules:
         raise UserError("--detectors: there is none to compare, name one or more")
     labelled = read_labelled(curves, labels, positive, select, metric, direction, step_every)
