@@ -9,6 +9,7 @@ count. The rank is by what stops save, on fresh runs; false alarms are counted o
 ``python -m evalstop.benchmarks.rankings SPEC...`` prints the table.
 """
 
+import argparse
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from evalstop.detectors import DETECTORS
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.scan import first_alarm, scan
+from evalstop.errors import UserError
 from evalstop.simulator.worlds.world import World
 
 FPR = 0.015
@@ -185,4 +187,9 @@ def main(*specs: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("specs", nargs="+", metavar="SPEC")
+    try:
+        main(*parser.parse_args().specs)
+    except UserError as told:
+        sys.exit(f"error: {told}")

@@ -7,11 +7,12 @@ rule with a natural threshold (k declines) is judged at that too. Intervals are 
 by run: metrics of one run are not independent.
 
 ``python -m evalstop.benchmarks.real_curves CURVES.csv SOURCE SPEC...`` prints the table for curves
-of one source (``all``: of all) with labels in the column ``shape_label``.
+of one source (``all``: of all) with labels in the column ``shape_label``, or else ``label``.
 """
 
+import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,10 +101,12 @@ def row(labelled: LabelledCurves, stops: IntArray, draws: FloatArray) -> list[st
     ]
 
 
-def main(path: str, source: str, *specs: str) -> None:
+def main(path: Path, source: str, specs: Sequence[str]) -> None:
     """Print one line for each rule and threshold."""
-    evals = eval_runs(read_logs([Path(path)])).select({} if source == "all" else {"source": source})
-    labelled = label_curves(evals, labels_in_column(evals, "shape_label"))
+    evals = eval_runs(read_logs([path])).select({} if source == "all" else {"source": source})
+    columns = {name for curve in evals.curves for name in curve.labels}
+    column = "shape_label" if "shape_label" in columns else "label"
+    labelled = label_curves(evals, labels_in_column(evals, column))
     print(*labelled.notes, *labelled.warnings, sep="\n")
     draws = resample(int(labelled.groups.max()) + 1, 2000, FLAT.seed)
     print(*HEAD, sep=" | ")
@@ -113,4 +116,11 @@ def main(path: str, source: str, *specs: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path, metavar="CURVES.csv")
+    parser.add_argument("source", metavar="SOURCE")
+    parser.add_argument("specs", nargs="+", metavar="SPEC")
+    try:
+        main(**vars(parser.parse_args()))
+    except UserError as told:
+        sys.exit(f"error: {told}")

@@ -23,6 +23,7 @@ ALIASES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("a name of OpenRLHF", r"(eval[_/])+.+_pass\d+"),
         ("a name of verl", r"val-core/.+/(acc|reward|score)/(mean|maj|best)@\d+(/mean)?"),
         ("a name of Stable-Baselines3", r"eval/(mean_reward|success_rate)|rollout/ep_rew_mean"),
+        ("its name", r"(eval[_/])?win_?rate"),  # no other: that of a rival falls as a run gains
         ("its name", r"(.*[\W_])?(acc|accuracy|acc_norm|f1|bleu|pass@\d+|pass_at_\d+)"),
     )
 )
@@ -44,6 +45,8 @@ def direction(
 
     >>> direction("eval_loss", {}, {}), direction("lossless_ratio", {}, {})
     ((False, 'its name'), (None, ''))
+    >>> direction("eval_win_rate", {}, {}), direction("eval_rival_win_rate", {}, {})
+    ((True, 'its name'), (None, ''))
     """
     if metric in asked:
         return asked[metric], "as you said"
