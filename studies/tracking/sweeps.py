@@ -6,7 +6,7 @@ sections by what stands before the slash. So the axes of a study are sections:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -37,9 +37,13 @@ class Sweep(NamedTuple):
     unit: str
     scale: int
     scores: list[str]
+    others: Sequence[str] = ()  # labels beside it
 
     def values(self, rows: pd.DataFrame) -> Iterator[Value]:
         """Average over everything but the label."""
+        if self.scale and self.others:  # along a curve the mean is over the same places
+            n_values = rows.groupby(list(self.others), dropna=False)[self.label].transform("nunique")
+            rows = rows[n_values == n_values.max()]
         for at, group in rows.groupby(self.label, sort=False):
             for score in self.scores:
                 mean = float(group[score].mean())
@@ -65,7 +69,8 @@ def sweeps(folder: ResultsFolder) -> list[Sweep]:
         name = _word(field if fields.count(field) == 1 else label)
         scale, ending = _scale(folder.frame[label])
         section = SECTIONS.get(label, name)
-        curves.append(Sweep(label, section, name + ending, scale, folder.shown[:most]))
+        others = [other for other in folder.varying if other != label]
+        curves.append(Sweep(label, section, name + ending, scale, folder.shown[:most], others))
     return [*curves, *bars]
 
 

@@ -46,6 +46,21 @@ def test_one_card_for_each_contender_with_its_curves(tmp_path):
     assert "Means over 4 cells at 2 points" in card.note
 
 
+def test_a_curve_is_of_the_same_places_all_along(tmp_path):
+    at = [("easy", 0.01, 0.4), ("easy", 0.05, 0.6), ("hard", 0.02, 0.1), ("hard", 0.05, 0.2)]
+    at += [("easy", 0.02, 0.5), ("lone", 0.05, 0.9)]
+    rows = pd.DataFrame(at, columns=["board", "fpr", "saved"])
+    rows = rows[["board", "fpr"]].assign(detector="mine", threshold="own", saved=rows["saved"])
+    rows = pd.concat([rows, rows.assign(detector="other")], ignore_index=True)
+    rows.insert(0, "point", rows.groupby("detector").cumcount())
+    rows.insert(5, "repeat", 0)
+    rows["cell"] = [str(i) for i in range(len(rows))]
+    told = {"study": {"name": "made", "question": "Same places?"}, "shown": ["saved"], "seed": 0}
+    write_results(tmp_path, told, rows)
+    card = top_cards(read_folder(tmp_path))[0]
+    assert steps_of(card, "fpr/saved_at_fpr_permille") == {10: 0.4, 20: 0.5, 50: 0.6}
+
+
 def test_settings_are_params_and_origins_are_tags(tmp_path):
     made_results(tmp_path, seed=7)
     cards = {card.name: card for card in top_cards(read_folder(tmp_path))}
