@@ -42,7 +42,8 @@ class Sweep(NamedTuple):
     def values(self, rows: pd.DataFrame) -> Iterator[Value]:
         """Average over everything but the label."""
         if self.scale and self.others:  # along a curve the mean is over the same places
-            n_values = rows.groupby(list(self.others), dropna=False)[self.label].transform("nunique")
+            places = rows.groupby(list(self.others), dropna=False)
+            n_values = places[self.label].transform("nunique")
             rows = rows[n_values == n_values.max()]
         for at, group in rows.groupby(self.label, sort=False):
             for score in self.scores:
