@@ -30,6 +30,7 @@ from evalstop.detectors.rules import (
     blamed,
     check_statistic,
     inputs_of,
+    one_each,
     recursive,
 )
 from evalstop.detectors.scan import check_threshold, threshold_at
@@ -238,6 +239,7 @@ class Monitor:
         """Let the rule take a step; what it does wrong changes nothing here."""
         with blamed(self.detector):
             state, statistic = self._rule.step(state, observation)
+            one_each(statistic, len(next(v for v in observation if v is not None)))
         check_statistic(self.detector, statistic)
         return state, statistic
 

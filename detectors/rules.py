@@ -113,6 +113,14 @@ def blamed(detector: Detector) -> Iterator[None]:
         raise UserError(f"{name_of(detector)}: the detector fails ({told}), mend it") from error
 
 
+def one_each(statistic: FloatArray, n_runs: int) -> FloatArray:
+    """Give a statistic back if it is one number for each run; numpy would spread a lone one."""
+    shape = np.shape(statistic)
+    if shape != (n_runs,):
+        raise ValueError(f"its statistic has shape {shape}, it must be ({n_runs},): one a run")
+    return statistic
+
+
 def check_statistic(detector: Detector, statistic: FloatArray) -> None:
     """Raise `UserError` if a statistic is NaN: no threshold could judge it."""
     if np.isnan(statistic).any():
@@ -150,5 +158,6 @@ class Prefixed:
         statistic = np.empty(len(n_seen))
         for m in np.unique(n_seen):
             group = n_seen == m
-            statistic[group] = self.rule.statistic(np.ascontiguousarray(history[group, :m]))
+            prefix = np.ascontiguousarray(history[group, :m])
+            statistic[group] = one_each(self.rule.statistic(prefix), len(prefix))
         return PrefixState(n_seen, history), statistic

@@ -11,6 +11,7 @@ from evalstop.detectors.rules import (
     blamed,
     check_statistic,
     inputs_of,
+    one_each,
     recursive,
 )
 from evalstop.errors import UserError
@@ -82,7 +83,7 @@ def _scan_complete(detector: Detector, channels: dict[str, FloatArray], out: Flo
         (values,) = channels.values()
         for m in range(1, n_evals + 1):
             with blamed(detector):
-                out[:, m - 1] = detector.statistic(_read_only(values[:, :m]))
+                out[:, m - 1] = one_each(detector.statistic(_read_only(values[:, :m])), n_runs)
         return
     rule = recursive(detector)
     by_eval = {name: _read_only(values.T) for name, values in channels.items()}
@@ -90,7 +91,8 @@ def _scan_complete(detector: Detector, channels: dict[str, FloatArray], out: Flo
         state = rule.init(n_runs)
         for i in range(n_evals):
             observation = Observation(**{name: values[i] for name, values in by_eval.items()})
-            state, out[:, i] = rule.step(state, observation)
+            state, statistic = rule.step(state, observation)
+            out[:, i] = one_each(statistic, n_runs)
 
 
 def _read_only(values: FloatArray) -> FloatArray:

@@ -284,6 +284,20 @@ class Wide:
         return np.zeros((len(prefix), 2))
 
 
+class Lone:
+    """One number for all runs: right for a run alone, and spread over all others by numpy."""
+
+    def statistic(self, prefix):
+        return prefix.max() - prefix[0, -1]
+
+
+class LoneStep(Leaky):
+    """The same, as a recursive rule."""
+
+    def step(self, state, observation):
+        return state, observation.score.max()
+
+
 class Overwrites:
     def statistic(self, prefix):
         prefix[:] = 0
@@ -296,6 +310,8 @@ class Overwrites:
         (Raises(), "Raises: the detector fails .KeyError"),
         (Quits(), "Quits: the detector fails .SystemExit"),
         (Wide(), "Wide: the detector fails"),
+        (Lone(), r"Lone: the detector fails .*shape \(\), it must be \(1,\)"),
+        (LoneStep(), r"LoneStep: the detector fails .*shape \(\), it must be \(1,\)"),
         (Overwrites(), "Overwrites: the detector fails .*read-only"),
         (Nan(), "Nan: its statistic is NaN"),
     ],
