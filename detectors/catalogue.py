@@ -67,8 +67,10 @@ class Catalogue(Generic[T]):
     ) -> T:
         """Make a member from ``NAME:field=value,...`` and further settings."""
         name, settings = parse_spec(spec)
-        cls = self.find(name, allow_path=allow_path)
-        settings.update(more or {})
+        return self.make(self.find(name, allow_path=allow_path), name, settings | dict(more or {}))
+
+    def make(self, cls: type, name: str, settings: Mapping[str, str]) -> T:
+        """Make a member of a class that `find` gave."""
         try:
             made: T = build(cls, settings)
         except UserError:

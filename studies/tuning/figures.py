@@ -122,7 +122,10 @@ def importance(found: Tuned, which: int) -> dict[str, float]:
                 value=trial.values[which],
             )
         )
-    told = get_param_importances(study, evaluator=FanovaImportanceEvaluator(seed=0))
+    try:
+        told = get_param_importances(study, evaluator=FanovaImportanceEvaluator(seed=0))
+    except RuntimeError:  # all trials scored the same: there is no variance to explain
+        told = {}
     return {axis.name: float(told.get(axis.name, 0.0)) for axis in found.tuning.axes}
 
 

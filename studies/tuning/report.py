@@ -176,7 +176,7 @@ def front_table(found: Tuned) -> Table:
                 *(told(shown.interval(w.score, k)) for w in tuning.goal.wanted),
             ]
         )
-    default = "its own" if tuning.own_threshold else f"matched, {tuning.goal.fpr:.2%}"
+    default = "its own" if tuning.own_threshold else f"matched, {tuning.default_rate:.2%}"
     fresh = [told(shown.interval(w.score, -1)) for w in tuning.goal.wanted]
     rows.append(["default settings", default, *("" for _ in fresh), *fresh])
     names = tuning.goal.names
@@ -209,7 +209,7 @@ def trials_table(found: Tuned) -> pd.DataFrame:
                 "point": trial.number,
                 "detector": spec_of(tuning.space.base),
                 "threshold": "natural" if tuning.own_threshold else "matched",
-                **trial.params,
+                **{_column(name): value for name, value in trial.params.items()},
                 "repeat": 0,
                 **{f"value_{i}": value for i, value in enumerate(trial.values)},
                 **{f"{part}_{n}": v for part in PARTS[:2] for n, v in trial.told[part].items()},
@@ -222,6 +222,12 @@ def trials_table(found: Tuned) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def _column(field: str) -> str:
+    """Name the column of a field; a rule of the user's may call one like a column of ours."""
+    taken = ("point", "detector", "threshold", "repeat", "chosen", "cell")
+    return f"detector.{field}" if field in taken else field
 
 
 def as_json(found: Tuned, where: Where | None) -> dict[str, Any]:

@@ -128,15 +128,24 @@ def read_space(spec: str) -> Space:
     cls = DETECTORS.find(name, allow_path=True)
     searched = {f: text for f, text in settings.items() if RANGE in text or CHOICE in text}
     fixed = {f: text for f, text in settings.items() if f not in searched}
-    base: Detector = build(cls, fixed)
+    base: Detector = DETECTORS.make(cls, name, fixed)
     axes = [_asked_axis(cls, field, text) for field, text in searched.items()]
     for field in dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ():
         declared = field.metadata.get("tune")
         if declared and field.name not in settings:
-            low, high = declared
-            integer, log = isinstance(field.default, int), bool(field.metadata.get("log"))
-            axes.append(Axis(field.name, low, high, integer, log))
+            axes.append(_declared_axis(cls, field, declared))
     return Space(base, tuple(axes))
+
+
+def _declared_axis(cls: type, field: "dataclasses.Field[Any]", declared: object) -> Axis:
+    """Read the search range of a field, which may be of a class of the user's."""
+    integer, log = isinstance(field.default, int), bool(field.metadata.get("log"))
+    match declared:
+        case (int() | float() as low, int() | float() as high):
+            if low < high and (low > 0 or not log):
+                return Axis(field.name, low, high, integer, log)
+    wanted = "two numbers, the lower first" + (", both above 0 (log)" if log else "")
+    raise UserError(f"{name_of(cls)}: tune of {field.name} must be {wanted}, got {declared!r}")
 
 
 def _asked_axis(cls: type, field: str, text: str) -> Axis:

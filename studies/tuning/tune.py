@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from evalstop.detectors.settings import name_of, nearest, spec_of
+from evalstop.detectors.words import plural
 from evalstop.errors import UserError
 from evalstop.studies.cell import SCHEMA, describe
 from evalstop.studies.detection import Judged
@@ -87,8 +88,23 @@ class Tuning:
         """Everything that is searched."""
         if self.goal.single or self.own_threshold:
             return self.space.axes
-        fewest = min(place.n_negative for place in self.places)  # support no rate below 1/n
-        return (*self.space.axes, Axis(RATE, max(RATES[0], 1 / fewest), RATES[1], log=True))
+        low, high = max(RATES[0], self._least_rate), RATES[1]
+        if low >= high:
+            raise UserError(
+                f"{self.goal.told()}: rates up to {high:g} are searched, "
+                f"{plural(round(1 / low), 'run')} that should go on cannot tell them, add some"
+            )
+        return (*self.space.axes, Axis(RATE, low, high, log=True))
+
+    @property
+    def _least_rate(self) -> float:
+        """Give the least rate of false alarms that the runs of all places support."""
+        return 1 / min(place.n_negative for place in self.places)
+
+    @property
+    def default_rate(self) -> float:
+        """Give the rate at which a threshold is matched where none is searched."""
+        return self.goal.fpr if self.goal.single else max(self.goal.fpr, self._least_rate)
 
     @cached_property
     def search(self) -> Search:
@@ -131,7 +147,7 @@ class Tuning:
 
     def threshold(self, params: Params) -> Threshold:
         """Give the threshold of a trial."""
-        return Natural() if self.own_threshold else Matched(fpr=params.get(RATE, self.goal.fpr))
+        return Natural() if self.own_threshold else Matched(fpr=params.get(RATE, self.default_rate))
 
     def worth(self, trial: Told, part: str) -> list[float]:
         """Give what a trial is worth on a part, as the search is told it."""

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from optuna.distributions import FloatDistribution
 
 from evalstop.benchmarks.labelled import label_curves, labels_in_column
 from evalstop.benchmarks.scores import score_outcomes
@@ -22,6 +23,7 @@ from evalstop.errors import UserError
 from evalstop.studies.detection import Judged
 from evalstop.studies.store import Store
 from evalstop.studies.thresholds import Matched, Natural
+from evalstop.studies.tuning.figures import importance
 from evalstop.studies.tuning.goal import Goal, read_goal
 from evalstop.studies.tuning.measure import Bench, made, resampled
 from evalstop.studies.tuning.places import (
@@ -36,7 +38,7 @@ from evalstop.studies.tuning.places import (
 )
 from evalstop.studies.tuning.space import Axis, read_space
 from evalstop.studies.tuning.trials import Told
-from evalstop.studies.tuning.tune import RATE, Tuning, choose, tune
+from evalstop.studies.tuning.tune import RATE, Tuned, Tuning, choose, tune
 from evalstop.studies.tuning.where import counting_axis
 
 SCORES = {
@@ -98,6 +100,27 @@ def test_a_named_field_is_fixed_or_has_a_range_of_its_own():
 def test_a_wrong_range_is_one_line(spec, told):
     with pytest.raises(UserError, match=told):
         read_space(spec)
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        ("field(default=0.5, metadata={'tune': (1, 0)})", "two numbers, the lower first, got"),
+        ("field(default=0.5, metadata={'tune': 7})", "two numbers, the lower first, got 7"),
+        ("field(default='a', metadata={'tune': ('a', 'b')})", "two numbers"),
+        ("setting(0.5, tune=(0, 1), log=True)", "both above 0"),
+        ("field()", "the detector cannot be made .TypeError"),
+    ],
+)
+def test_a_wrong_range_in_a_rule_of_ones_own_is_one_line(tmp_path, declared, told):
+    rule = tmp_path / "mine.py"
+    rule.write_text(
+        "from dataclasses import dataclass, field\n"
+        "from evalstop.detectors.settings import setting\n"
+        f"@dataclass(frozen=True)\nclass Mine:\n    lag: float = {declared}\n"
+    )
+    with pytest.raises(UserError, match=told):
+        read_space(f"{rule}:Mine")
 
 
 def test_a_rule_whose_own_threshold_moves_keeps_it():
@@ -325,6 +348,25 @@ def test_how_eager_a_rule_is_is_searched_where_scores_stand_against_each_other()
         Tuning(read_space("drawdown"), Goal(), places)
 
 
+def test_few_runs_are_searched_and_shown_at_rates_that_they_can_tell():
+    few, too_few = (tuple(world_places(["paper"], runs)) for runs in (20, 2))
+    tuning = Tuning(read_space("drawdown"), read_goal("multi"), few)
+    assert [axis.low for axis in tuning.axes] == [0.05]
+    assert tuning.threshold({}) == Matched(fpr=0.05)  # the default settings; 1.5 % takes 66 runs
+    with pytest.raises(UserError, match="2 runs that should go on cannot tell them"):
+        Tuning(read_space("drawdown"), read_goal("multi"), too_few)
+
+
+def test_where_all_trials_score_the_same_no_field_explains_anything():
+    axes = read_space("gao-fit").axes
+    ranges = {axis.name: FloatDistribution(axis.low, axis.high, log=axis.log) for axis in axes}
+    trials = [
+        Told(i, {axis.name: axis.low + i for axis in axes}, [0.0], {}, ranges) for i in range(5)
+    ]
+    tuning = Tuning(read_space("gao-fit"), Goal(), tuple(world_places(["paper"], 100)))
+    assert set(importance(Tuned(tuning, trials, [], {}), 0).values()) == {0.0}
+
+
 # -- the command
 
 
@@ -422,7 +464,10 @@ def test_a_detector_of_ones_own(tmp_path, capsys):
         "--jobs", 2, "--out", tmp_path / "out",
     )  # fmt: skip
     assert status == 0
-    assert len(pd.read_csv(tmp_path / "out/results.csv")) == 9
+    trials = pd.read_csv(tmp_path / "out/results.csv")
+    assert len(trials) == 9
+    assert set(trials["threshold"]) == {"matched"}
+    assert trials["detector.threshold"].between(0, 1).all()  # the field of that name
 
 
 OWN = """
@@ -433,6 +478,7 @@ from evalstop.detectors.settings import setting
 @dataclass(frozen=True)
 class Mine:
     lag: float = setting(0.5, low=0, high=1, tune=(0, 1))
+    threshold: float = setting(0.5, low=0, high=1, tune=(0, 1))
 
     def statistic(self, prefix):
         return prefix.max(axis=1) - (1 - self.lag) * prefix[:, -1] - self.lag * prefix.mean(axis=1)
