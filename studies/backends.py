@@ -1,5 +1,6 @@
 """Where the work is done: on this machine, or by the workers of a dask scheduler."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -58,6 +59,9 @@ def _cluster(address: str) -> Iterator[int]:
         raise UserError(
             "backend dask: distributed is not installed, pip install 'evalstop[dask]'"
         ) from None
+    # Dask waits for, and shows the traceback of, a client that it could not even make.
+    if not re.fullmatch(r"((tcp|tls|ucxx?|wss?)://)?[^/]+:\d+", address):
+        raise UserError(f"--scheduler-address: must be like tcp://host:8786, got {address!r}")
     try:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as error:

@@ -19,6 +19,7 @@ from evalstop.detectors import DETECTORS, first_alarm, scan
 from evalstop.detectors.observation import FloatArray, IntArray
 from evalstop.detectors.rules import Detector
 from evalstop.detectors.settings import check_settings, setting, spec_of
+from evalstop.errors import UserError
 from evalstop.simulator.truth import Population
 from evalstop.simulator.worlds import build_world
 from evalstop.simulator.worlds.world import World
@@ -29,6 +30,9 @@ from evalstop.studies.thresholds import Threshold
 PERMILLES = (1, 2, 5, 10, 15, 20, 30, 50, 100, 200, 300, 500)
 
 
+MOST_RUNS = 10**8  # more would fill any memory
+
+
 @dataclass(frozen=True)
 class Jobs:
     """How many jobs there are, and of which types.
@@ -36,13 +40,13 @@ class Jobs:
     Parameters
     ----------
     runs : int
-        Number of jobs, at least 1.
+        Number of jobs, 1 to 10^8.
     rlhf_share : float
         Share of RLHF jobs, in [0, 1]; the others are LoRA and DPO, which may not be stopped.
     """
 
     name: ClassVar[str] = "jobs"
-    runs: int = setting(2000, low=1, doc="number of jobs")
+    runs: int = setting(2000, low=1, high=MOST_RUNS, doc="number of jobs")
     rlhf_share: float = setting(0.8, low=0, high=1, doc="share of RLHF jobs")
 
     def __post_init__(self) -> None:
@@ -99,6 +103,15 @@ class Detection:
         negative = 1 - share * hacking
         stoppable = share * (1 - hacking) / negative if negative else 0.0
         return Drawn(population, healthy, LabelledRuns.of_world(population), stoppable)
+
+
+def check_both_kinds(world: World) -> None:
+    """Raise `UserError` if rules could not be compared on a world: all its runs are of one kind."""
+    if not 0 < world.hacking < 1:
+        raise UserError(
+            f"world {spec_of(world)}: hacking must be more than 0 and less than 1, there must be "
+            "runs that should be stopped and runs that should not"
+        )
 
 
 @dataclass(frozen=True)

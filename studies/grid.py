@@ -77,7 +77,10 @@ def place(study: Study, seed: int) -> list[Placed]:
     for score in study.scores:
         if score not in kind.scores:
             raise UserError(f"{study.name}: no score {score!r}, {nearest(score, kind.scores)}")
-    common = kind.common(study)
+    common = {
+        part: list({spec_of(config): config for config in configs}.values())
+        for part, configs in kind.common(study).items()
+    }
     pairs = _pairs(study, kind)
     options = {**common, **dict(zip(COMPARED, map(list, zip(*pairs, strict=True)), strict=True))}
     homes = {axis: _home(study, axis, options) for axis in study.axes}
@@ -101,12 +104,13 @@ def _pairs(study: Study, kind: Kind) -> list[tuple[Any, Threshold]]:
     for spec in study.detectors:
         name, _, own = spec.partition(AT)
         detector = kind.detector(name)
-        thresholds = [THRESHOLDS.build(t) for t in ([own] if own else study.thresholds)]
+        wanted = [own] if own else study.thresholds
+        thresholds = [THRESHOLDS.build(t) for t in wanted]
         fitting = [threshold for threshold in thresholds if threshold.fits(detector)]
         if not fitting:
+            lacks = f"{name} has no threshold {' or '.join(wanted)}" if wanted else "there is none"
             raise UserError(
-                f"{study.name}: {name} has no threshold {' or '.join(study.thresholds)}, "
-                'add one like "matched:fpr=0.015"'
+                f'{study.name}: {lacks}, add one like "matched:fpr=0.015" to thresholds'
             )
         pairs |= {(spec_of(detector), spec_of(t)): (detector, t) for t in fitting}
     return list(pairs.values())

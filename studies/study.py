@@ -28,6 +28,7 @@ from evalstop.errors import UserError
 Axes = Mapping[str, tuple[Any, ...]]
 # Between a detector and its threshold, in a study and in its tables.
 AT = " @ "
+MOST_SEEDS = 10**5
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Study:
     scores : tuple of str
         Scores that tables and figures show, the first one first; all are kept.
     seeds : int
-        Repetitions of every cell, at least 2; intervals are over them.
+        Repetitions of every cell, 2 to 10^5; intervals are over them.
     runs : int
         Runs (or jobs) of one cell, at least 1.
     """
@@ -75,11 +76,18 @@ class Study:
     def __post_init__(self) -> None:
         if self.seeds < 2:
             raise UserError(f"{self.name}: seeds must be at least 2, got seeds={self.seeds}")
+        if self.seeds > MOST_SEEDS:
+            raise UserError(
+                f"{self.name}: seeds must be at most {MOST_SEEDS}, got seeds={self.seeds}"
+            )
         if self.runs < 1:
             raise UserError(f"{self.name}: runs must be at least 1, got runs={self.runs}")
         for axis, values in self.axes.items():
             if not values:
                 raise UserError(f"{self.name}: axis {axis} has no values, give one or more")
+            twice = next((v for i, v in enumerate(values) if v in values[:i]), None)
+            if twice is not None:
+                raise UserError(f"{self.name}: axis {axis} has {twice} twice, give it once")
 
     def told(self) -> dict[str, Any]:
         """Give the study as it stands in a TOML file or in JSON."""
@@ -100,7 +108,7 @@ def read_study(path: str | Path) -> Study:
     """
     path = Path(path)
     try:
-        told = tomllib.loads(path.read_text("utf-8"))
+        told = tomllib.loads(path.read_text("utf-8-sig"))  # some editors write a mark
     except OSError as error:
         raise UserError(f"{path}: cannot be read, {error.strerror}; check the path") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -1,9 +1,11 @@
 """The shell of the command: one-line errors, quick start, layout, settings by name."""
 
+import json
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -86,6 +88,28 @@ def test_a_defect_is_one_line_too_unless_debug_is_asked_for(capsys, monkeypatch)
     for args in (["detectors", "--debug"], ["--debug", "detectors"]):
         with pytest.raises(RuntimeError):
             main(args)
+
+
+def test_too_little_memory_is_one_line(capsys, monkeypatch):
+    from evalstop.commands import listing
+
+    def fill(*_args, **_kwargs):
+        raise MemoryError
+
+    monkeypatch.setattr(listing, "show", fill)
+    assert main(["detectors"]) == 2
+    assert capsys.readouterr().err.startswith("error: memory: there is not enough")
+
+
+def test_output_in_another_encoding_loses_letters_and_json_does_not(tmp_path):
+    (tmp_path / "curves.csv").write_text(
+        "run,metric,step,value\nrün,eval_acc,1,0\nrün,eval_acc,2,1\n", "utf-8"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    read = partial(run, "read", "curves.csv", cwd=tmp_path, env=environment)
+    assert "r?n" in read().stdout
+    (curve,) = json.loads(read("--json").stdout)
+    assert curve["run"] == "rün"
 
 
 def test_version_and_help(capsys):

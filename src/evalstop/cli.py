@@ -5,6 +5,7 @@ Commands import the rooms inside their functions, so that ``evalstop --help`` st
 
 import sys
 import warnings
+from io import TextIOWrapper
 from typing import Any
 
 import typer
@@ -51,6 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
     options_end = args.index("--") if "--" in args else len(args)
     debug = "--debug" in args[:options_end]
     args = [a for i, a in enumerate(args) if a != "--debug" or i > options_end]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what the terminal's encoding lacks becomes "?"
+            stream.reconfigure(errors="replace")
     with warnings.catch_warnings():
         warnings.showwarning = _show
         return _status(args, debug)
@@ -72,6 +76,11 @@ def _status(args: list[str], debug: bool) -> int:
         if debug:
             raise
         error(str(told))
+        return 2
+    except MemoryError:
+        if debug:
+            raise
+        error("memory: there is not enough, take fewer or shorter runs, or fewer --jobs")
         return 2
     except Exception as told:  # a defect of ours still ends in one line
         if debug:

@@ -44,8 +44,10 @@ def notes(texts: Iterable[str]) -> None:
 def print_json(value: object, *, one_line: bool = False) -> None:
     """Print strict JSON; numbers that it does not have (infinity, NaN) become null."""
     indent = None if one_line else 1
+    # Names are not to suffer from the encoding of a terminal or pipe: JSON has a way to write them.
+    escape = not str(sys.stdout.encoding).lower().startswith("utf")
     print(
-        json.dumps(_finite(value), indent=indent, ensure_ascii=False, allow_nan=False), flush=True
+        json.dumps(_finite(value), indent=indent, ensure_ascii=escape, allow_nan=False), flush=True
     )
 
 

@@ -20,6 +20,7 @@ from evalstop.simulator.truth import BoolArray
 from evalstop.simulator.worlds import build_world
 from evalstop.simulator.worlds.mixture import mixed_shapes
 from evalstop.simulator.worlds.world import Shapes, World
+from evalstop.studies.detection import check_both_kinds
 
 OWN, ONE = "own", "one"
 RANKED = {ranking.name: ranking for ranking in RANKINGS}
@@ -110,6 +111,7 @@ def make_boards(
         fixed = "n" in parse_spec(spec)[1]
         for n in [None] if fixed else horizons:
             world = build_world(spec, None if n is None else {"n": str(n)}, outside=True)
+            check_both_kinds(world)
             label = _without_n(world)
             fields.setdefault(world.n, {})[label] = Field(label, world)
     boards = [

@@ -20,7 +20,7 @@ from evalstop.errors import UserError
 from evalstop.simulator.stoppers import Oracle
 from evalstop.simulator.worlds import WORLDS
 from evalstop.simulator.worlds.paper import Paper
-from evalstop.studies.cell import Cell
+from evalstop.studies.cell import Cell, describe
 from evalstop.studies.leaderboard.boards import RANKED, Board, make_boards
 from evalstop.studies.leaderboard.contest import SCORES, Arena, Contestant, Key, Rule
 from evalstop.studies.results import write_results
@@ -105,10 +105,14 @@ def enter(
     """
     everywhere = [*(spec_of(world()) for world in WORLDS), *RANKED]
     everybody = [*DETECTOR_SPECS, *DETECTORS.outsiders()]
-    built = (DETECTORS.build(spec, allow_path=True) for spec in with_all(detectors, everybody))
-    rules = {spec_of(rule): rule for rule in built}
+    rules = dict(zip(REFERENCE_NAMES, REFERENCES, strict=True))
+    for spec in with_all(detectors, everybody):
+        rule = DETECTORS.build(spec, allow_path=True)
+        name = spec_of(rule)
+        if describe(rules.setdefault(name, rule)) != describe(rule):
+            raise UserError(f"{name}: two detectors have this name, rename one")
     for name in REFERENCE_NAMES:
-        rules.pop(name, None)
+        del rules[name]
     if not rules:
         raise UserError("detectors: there is none to compare, name one or more")
     boards = make_boards(with_all(worlds, everywhere), horizons, fprs)

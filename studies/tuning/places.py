@@ -19,9 +19,8 @@ from evalstop.detectors.settings import spec_of
 from evalstop.errors import UserError
 from evalstop.simulator.truth import BoolArray, Population, Truths
 from evalstop.simulator.worlds import build_world
-from evalstop.simulator.worlds.world import World
 from evalstop.studies.cell import Cell, Contender, Workload
-from evalstop.studies.detection import Detection, Drawn, Jobs
+from evalstop.studies.detection import Detection, Drawn, Jobs, check_both_kinds
 
 TRAIN, VALIDATION, HELD_OUT = PARTS = ("train", "validation", "held-out")
 SHARES = (0.5, 0.25)  # of recorded runs: train and validation, the rest is held out
@@ -83,7 +82,7 @@ def world_places(specs: Sequence[str], runs: int) -> list[Place]:
     kept_back = len(worlds) // 3
     places = []
     for i, world in enumerate(worlds):
-        _check_both_kinds(world)
+        check_both_kinds(world)
         from_end = len(worlds) - i
         first = HELD_OUT if from_end <= kept_back else TRAIN
         if kept_back < from_end <= 2 * kept_back:
@@ -92,14 +91,6 @@ def world_places(specs: Sequence[str], runs: int) -> list[Place]:
         workloads = tuple(Detection(world, Jobs(runs=size, rlhf_share=1.0)) for size in sizes)
         places.append(Place(spec_of(world), first, workloads, world.n, runs))
     return places
-
-
-def _check_both_kinds(world: World) -> None:
-    if not 0 < world.hacking < 1:
-        raise UserError(
-            f"world {spec_of(world)}: hacking must be more than 0 and less than 1, a search needs "
-            "runs that should be stopped and runs that should not"
-        )
 
 
 class Curves:

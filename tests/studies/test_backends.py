@@ -111,7 +111,9 @@ def test_a_task_that_kills_every_worker_is_one_clear_error(tmp_path, cluster):
         (("slurm", None), "must be one of local, dask"),
         (("local", None, -1), "jobs: must be at least 1"),
         (("dask", "127.0.0.1:1"), "there is no dask scheduler"),
-        (("dask", "nonsense://x"), "there is no dask scheduler"),
+        (("dask", "nonsense://x:1"), "must be like tcp://host:8786, got 'nonsense://x:1'"),
+        (("dask", "tcp://x"), "must be like tcp://host:8786"),
+        (("dask", ""), "must be like tcp://host:8786"),
     ],
 )
 def test_wrong_options_are_one_line(monkeypatch, options, told):

@@ -200,6 +200,7 @@ def test_an_entry_point_is_among_all(tmp_path, monkeypatch):
         (["--worlds", "papr"], "did you mean 'paper'"),
         (["--worlds", "paper:sigm=1"], "did you mean 'sigma'"),
         (["--worlds", ","], "worlds: there is none"),
+        (["--worlds", "paper:hacking=0"], "hacking must be more than 0 and less than 1"),
         (["--detectors", "drawdwn"], "did you mean 'drawdown'"),
         (["--detectors", "never"], "detectors: there is none to compare"),
         (["--detectors", "nowhere.py:Rule"], "there is no file nowhere.py"),
@@ -221,6 +222,15 @@ def test_errors_are_one_line(options, says, tmp_path, capsys):
     assert told.err.startswith("error: ")
     assert says in told.err
     assert told.err.count("\n") == 1
+
+
+def test_two_rules_of_one_name_are_refused_one_rule_twice_is_not(tmp_path):
+    for name in ("one", "other"):
+        (tmp_path / f"{name}.py").write_text(f"# {name}\n{OUTSIDER}")
+    one, other = (f"{tmp_path}/{name}.py:LastFall" for name in ("one", "other"))
+    assert len(enter(["paper"], [one, one, "k-decline", "k-decline:k=2"], [8], [0.05]).rules) == 2
+    with pytest.raises(UserError, match="last-fall: two detectors have this name"):
+        enter(["paper"], [one, other], [8], [0.05])
 
 
 def test_no_detector_without_a_name():

@@ -106,6 +106,9 @@ def test_the_docs_name_every_study_and_every_threshold():
         ("sigma = [", "detector.kk = [", "no part has a setting 'detector.kk', did you mean 'k'"),
         ("sigma = [0.02, 0.04]", "sigma = [-1]", "sigma must be at least 0"),
         ("sigma = [0.02, 0.04]", 'sigma = ["a"]', "sigma must be of type float"),
+        ("sigma = [0.02, 0.04]", "sigma = [0.02, 0.020]", "axis sigma has 0.02 twice"),
+        ("seeds = 3", "seeds = 1000000", "seeds must be at most 100000"),
+        ("runs = 300", "runs = 999999999999999999999999", "runs must be at most 1e.08"),
         ("sigma = [0.02, 0.04]", "sigma = []", "axis sigma has no values"),
         ("sigma = [0.02, 0.04]", "sigma = [2020-01-01]", "must hold numbers, texts or lists"),
         ("sigma = [0.02, 0.04]", "peak = [[0.2, 0.4]]", "gao-rl has no setting 'peak'"),
@@ -126,6 +129,17 @@ def test_files_that_are_not_there_or_no_text(tmp_path):
     (tmp_path / "bad.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="is no TOML"):
         read_study(tmp_path / "bad.toml")
+
+
+def test_a_mark_at_the_start_of_a_file_is_no_key(tmp_path, mine):
+    (tmp_path / "marked.toml").write_text(MINE, "utf-8-sig")
+    assert read_study(tmp_path / "marked.toml") == mine
+
+
+def test_a_world_or_scheduler_that_is_named_twice_counts_once(mine):
+    once = place(replace(mine, worlds=("paper",), schedulers=("fifo",), scores=()), 0)
+    twice = replace(mine, worlds=("paper", "paper:n=8"), schedulers=("fifo", "fifo"), scores=())
+    assert [(p.point, p.cell.id) for p in place(twice, 0)] == [(p.point, p.cell.id) for p in once]
 
 
 def test_the_grid(mine):
