@@ -64,11 +64,16 @@ def open_storage(where: str | Path) -> Iterator[BaseStorage]:
     Raises
     ------
     UserError
-        If a database cannot be reached; passwords are not shown.
+        If a database cannot be reached, passwords are not shown; or a journal not be written.
     """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     if "://" not in str(where):
-        yield JournalStorage(_journal(Path(where)))
+        try:
+            yield JournalStorage(_journal(Path(where)))
+        except OSError as error:  # a full disk is met when a trial is told
+            raise UserError(
+                f"{where}: cannot be written: {error.strerror}, check the path"
+            ) from error
         return
     url = _with_driver(str(where))
     # The default wait of sqlite is too short for several writers on a slow disk.

@@ -1,5 +1,6 @@
 """The search: the same trials however often it is killed, and whoever measures them."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -197,6 +198,16 @@ def test_a_storage_that_cannot_be_used_is_one_line(monkeypatch, url):
         pass
     assert "\n" not in str(error.value)
     assert "secret" not in str(error.value)
+
+
+def test_a_journal_that_cannot_be_written_is_one_line(tmp_path):
+    (tmp_path / "file").touch()
+    told = "cannot be written: (Not a directory|File exists), check the path"
+    with pytest.raises(UserError, match=told), open_storage(tmp_path / "file" / "trials"):
+        pass
+    full = "trials: cannot be written: No space left on device"
+    with pytest.raises(UserError, match=full), open_storage(tmp_path / "trials"):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_the_sampler_that_fits():
