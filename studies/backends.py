@@ -1,5 +1,6 @@
 """Where the work is done: on this machine, or by the workers of a dask scheduler."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,8 @@ def workers(backend: str = "local", address: str | None = None, jobs: int = 0) -
     if address is None:
         from joblib import cpu_count
 
+        # Workers would import a json.py or numpy.py that lies in the working directory.
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
         yield jobs or cpu_count()
         return
     with _cluster(address) as n_workers:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +86,19 @@ def test_errors_are_one_line(mine, args, says, capsys):
     assert told.err.startswith("error: ")
     assert told.err.count("\n") == 1
     assert says in told.err
+
+
+def test_what_lies_in_the_working_directory_is_not_imported_by_workers(mine):
+    (mine / "json.py").write_text("raise SystemExit('not the json that you look for')\n")
+    evalstop = Path(sys.executable).with_name("evalstop")
+    done = subprocess.run(
+        [evalstop, "study", "mine.toml", "--jobs", "2", "--no-track"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONSAFEPATH"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_point_keeps_its_number_in_a_first_look():
