@@ -152,7 +152,7 @@ def best_table(results: Results, by: Sequence[str], score: str, baseline: str, a
         [*map(str, row[list(by)]), row["contender"], interval(row, score), interval(row, "gain")]
         for _, row in best.iterrows()
     ]
-    title = f"best at {among} by {TITLES.get(score, score)}"
+    title = f"{TITLES.get(score, score)}: the best of all @ {among}"
     return Table(title, [*by, "contender", score, f"more than {baseline}"], rows)
 
 

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-from markupsafe import Markup
 
 from evalstop.benchmarks.pages import page
-from evalstop.benchmarks.plots import Drawing, inline
 from evalstop.detectors.storage import write_atomically
 from evalstop.studies.analysis import Analysis
 from evalstop.studies.claims import CLAIMS, Checked, check
 from evalstop.studies.named import NAMED
+from evalstop.studies.report import TEMPLATES, figures
 from evalstop.studies.results import Results, run_study
 
 SHOWN = ("main", "composability", "noise", "base-rate", "k")
@@ -64,15 +63,12 @@ class Reproduction:
         ]
         return page(
             "reproduce.html.j2",
-            folder=Path(__file__).with_name("templates"),
+            folder=TEMPLATES,
             title="EvalStop, reproduced",
             checked=self.checked,
             counts=pd.Series([c.verdict for c in self.checked]).value_counts().to_dict(),
             sections=sections,
-            drawn={
-                p.name: [_inline(p.name, *f) for f in p.analysis.figures.items()]
-                for p in self.parts
-            },
+            drawn={p.name: figures(p.name, p.analysis) for p in self.parts},
             seed=self.seed,
         )
 
@@ -127,9 +123,3 @@ def claims_table(checked: Sequence[Checked]) -> pd.DataFrame:
         }
         for c in checked
     )
-
-
-def _inline(study: str, name: str, drawing: Drawing) -> Markup:
-    """Draw a figure into the page, never larger than it is meant to be."""
-    figure = inline(drawing.svg(f"{study}-{name}"), f"Figure of the study {study}")
-    return Markup(figure.replace("<svg ", f'<svg style="max-width: {drawing.width:.1f}in" ', 1))

@@ -1,6 +1,7 @@
 """``evalstop study``: what is printed and written, errors in one line, Ctrl-C."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -46,6 +47,11 @@ def test_a_study_of_ones_own(mine, capsys):
     assert {"results.csv", "results.parquet", "study.json", "saved.svg", "table-1.csv"} <= set(
         first
     )
+    page = first["report.html"].decode()
+    assert "<h1>Does it run?</h1>" in page
+    assert page.count("<svg") == len(list(out.glob("*.svg")))
+    assert all(cell in page for cell in ("k-decline @ natural", "sigma =", "seed 5"))
+    assert not re.search("(src|href)=.?http", page)  # it needs nothing but itself
 
     assert main(["study", "--no-track", "mine.toml", "--smoke", "--jobs", "1", "--seed", "5"]) == 0
     assert capsys.readouterr().out == told.out

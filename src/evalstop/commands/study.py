@@ -24,9 +24,11 @@ def study(
 ) -> None:
     """Run a study on all processors, or go on where it was interrupted; show what it says."""
     from evalstop.console import plain, progress, table
+    from evalstop.detectors.storage import write_atomically
     from evalstop.detectors.words import plural
     from evalstop.studies.backends import workers
     from evalstop.studies.find import find
+    from evalstop.studies.report import report
     from evalstop.studies.results import run_study
 
     found = find(which, smoke=smoke)
@@ -41,7 +43,11 @@ def study(
             advance=lambda done, total: bar.update(task, completed=done, total=total),
         )
     analysis = found.analyse(results)
-    files = [*analysis.save(results.folder), "results.csv", "results.parquet", "study.json"]
+    write_atomically(results.folder / "report.html", report(results, analysis))
+    files = [
+        *("report.html", *analysis.save(results.folder)),
+        *("results.csv", "results.parquet", "study.json"),
+    ]
     print(plain(f"{found.study.name}: {found.study.question}"))
     for finding in analysis.findings:
         print("-", plain(finding))
