@@ -17,7 +17,7 @@ from evalstop.detectors.rules import (
 from evalstop.errors import UserError
 
 # Runs of one block: a step then works on arrays that stay in the cache.
-BLOCK = 8192
+BLOCK = 12288
 
 
 def scan(detector: Detector, runs: Runs) -> FloatArray:
