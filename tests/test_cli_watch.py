@@ -57,6 +57,22 @@ def test_a_declined_run_should_stop_and_a_healthy_one_go_on(tmp_path, capsys):
     assert "4.5% false stops within 8 evals (exact" in table
 
 
+def test_metrics_that_disagree_are_told(tmp_path, capsys):
+    rows = [
+        json.dumps({"step": i, "eval_accuracy": good, "eval_win_rate": bad})
+        for i, (good, bad) in enumerate(zip(HEALTHY, DECLINED, strict=True))
+    ]
+    (tmp_path / "run.jsonl").write_text("\n".join(rows) + "\n")
+    status, _, err = watch(capsys, tmp_path)
+    assert status == 10
+    assert (
+        "warning: 1 run should stop by one metric and not by another (run: eval_win_rate, not "
+        "eval_accuracy); name the one that you trust with --metric\n"
+    ) in err
+    status, _, err = watch(capsys, tmp_path, "--metric", "eval_accuracy")
+    assert (status, "by one metric" in err) == (0, False)
+
+
 def test_of_many_lengths_the_ends_are_promised(tmp_path, capsys):
     for n in (9, 6, 8, 7, 5):
         write_log(tmp_path / f"{n}.jsonl", [1 - i / 100 for i in range(n)])

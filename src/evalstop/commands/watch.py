@@ -185,7 +185,25 @@ def _judge(reading: "Reading", judge: "Judge") -> tuple[list["Watched"], list[st
     if told and not any(c.role == "eval" for c in left.curves):
         raise UserError(told[0].replace("it is left out", "and no other eval is left"))
     watched, more = judge(eval_runs(left))
-    return watched, told + more + [w.beyond for w in watched if w.beyond]
+    beyond = [w.beyond for w in watched if w.beyond]
+    return watched, [*told, *more, *beyond, *_split(watched)]
+
+
+def _split(watched: Iterable["Watched"]) -> list[str]:
+    """Say that runs should stop by one metric and not by another: which one counts is not ours."""
+    from evalstop.detectors.words import plural
+
+    metrics: dict[str, tuple[list[str], list[str]]] = {}
+    for w in watched:
+        metrics.setdefault(w.curve.run, ([], []))[not w.stop].append(w.curve.metric)
+    split = {run: both for run, both in metrics.items() if all(both)}
+    if not split:
+        return []
+    run, (stops, goes_on) = next(iter(split.items()))
+    return [
+        f"{plural(len(split), 'run')} should stop by one metric and not by another "
+        f"({run}: {stops[0]}, not {goes_on[0]}); name the one that you trust with --metric"
+    ]
 
 
 def _status(watched: Iterable["Watched"], *, failed: bool = False) -> int:
