@@ -129,14 +129,15 @@ class Drawing(NamedTuple):
         return file.getvalue()
 
 
-def inline(text: str, label: str) -> str:
-    """Cut an SVG file down to what stands in a page, as wide as the page lets it be."""
+def inline(text: str, label: str, width: float | None = None) -> str:
+    """Cut an SVG file down to what stands in a page, as wide as that, at most `width` inches."""
     from xml.sax.saxutils import quoteattr
 
     body = text[text.index("<svg") :]
+    style = "" if width is None else f'style="max-width: {width:.1f}in" '
     return re.sub(
         r'<svg [^>]*?viewBox="([^"]*)"[^>]*>',
-        rf'<svg viewBox="\1" role="img" aria-label={quoteattr(label)}>',
+        rf'<svg {style}viewBox="\1" role="img" aria-label={quoteattr(label)}>',
         body,
         count=1,
     )

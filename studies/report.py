@@ -29,9 +29,8 @@ def report(results: Results, analysis: Analysis) -> str:
 
 def figures(study: str, analysis: Analysis) -> list[Markup]:
     """Draw the figures of a study for a page, never larger than they are meant to be."""
-    drawn = []
-    for name, drawing in analysis.figures.items():
-        figure = inline(drawing.svg(f"{study}-{name}"), f"Figure of the study {study}")
-        style = f'<svg style="max-width: {drawing.width:.1f}in" '
-        drawn.append(Markup(figure.replace("<svg ", style, 1)))
-    return drawn
+    label = f"Figure of the study {study}"
+    return [
+        Markup(inline(drawing.svg(f"{study}-{name}"), label, drawing.width))
+        for name, drawing in analysis.figures.items()
+    ]

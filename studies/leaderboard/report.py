@@ -28,6 +28,7 @@ from evalstop.studies.leaderboard.standings import (
     ranks_over_worlds,
     standings,
 )
+from evalstop.studies.report import TEMPLATES
 
 SHOWN_FPR = 0.015
 POSTERIOR, K2 = OraclePosterior.name, KDecline.name
@@ -246,12 +247,12 @@ class Report:
     def html(self, command: str = "") -> str:
         """Lay out the page: text, tables and inline figures, nothing from outside."""
         drawn = {
-            name: Markup(inline(text, name).replace("<svg ", _wide(self.figures[name]), 1))
+            name: Markup(inline(text, name, self.figures[name].width))
             for name, text in self.svgs.items()
         }
         return page(
             "leaderboard.html.j2",
-            folder=Path(__file__).parents[1] / "templates",
+            folder=TEMPLATES,
             title="Which stop rule saves most?",
             report=self,
             findings=self.findings(),
@@ -289,8 +290,3 @@ def _half(row: "pd.Series[float]", score: str) -> str:
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _wide(drawing: Drawing) -> str:
-    """Let a figure never be larger than it is meant to be."""
-    return f'<svg style="max-width: {drawing.width:.1f}in" '

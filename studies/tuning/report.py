@@ -13,6 +13,7 @@ from evalstop.detectors.settings import spec_of
 from evalstop.detectors.storage import write_atomically
 from evalstop.detectors.words import plural
 from evalstop.studies.analysis import Analysis, Table
+from evalstop.studies.report import TEMPLATES
 from evalstop.studies.results import write_results
 from evalstop.studies.tuning.figures import LABELS, figures
 from evalstop.studies.tuning.goal import WORST_FPR
@@ -270,13 +271,13 @@ def report(found: Tuned, where: Where | None, drawn: Mapping[str, str], command:
     shown = []
     for part in sections(found, where):
         inlined = [
-            (Markup(_inline(drawn[name], CAPTIONS[name], drawing.width)), CAPTIONS[name])
+            (Markup(inline(drawn[name], CAPTIONS[name], drawing.width)), CAPTIONS[name])
             for name, drawing in part.figures.items()
         ]
         shown.append({**part._asdict(), "figures": inlined})
     return page(
         "tune.html.j2",
-        folder=Path(__file__).parents[1] / "templates",
+        folder=TEMPLATES,
         title=f"Tuning {spec_of(found.tuning.space.base)}",
         lead=_lead(found),
         findings=sentences(found, where),
@@ -334,11 +335,6 @@ def _told(found: Tuned) -> dict[str, Any]:
         "seed": tuning.seed,
         "trials": len(found.trials),
     }
-
-
-def _inline(svg: str, label: str, width: float) -> str:
-    """Cut a figure down to what stands in a page, never larger than it is meant to be."""
-    return inline(svg, label).replace("<svg ", f'<svg style="max-width: {width:.1f}in" ', 1)
 
 
 def _cell(shown: Resampled, score: str, rule: int, places: list[str] | None) -> str:
