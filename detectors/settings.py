@@ -26,12 +26,16 @@ import numbers
 import re
 import types
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from evalstop.errors import UserError
 
 T = TypeVar("T")
+
+# The types of the fields of a class, worked out once and not for each of its configs.
+_types: Callable[[type], dict[str, Any]] = cache(typing.get_type_hints)
 
 
 def setting(  # noqa: PLR0913 - one keyword for each thing a field has to say
@@ -70,7 +74,7 @@ def setting(  # noqa: PLR0913 - one keyword for each thing a field has to say
 
 def check_settings(config: Any) -> None:  # noqa: ANN401 - any dataclass
     """Raise `UserError` if a field of `config` is of another type, or out of range or choices."""
-    name, hints = name_of(config), typing.get_type_hints(type(config))
+    name, hints = name_of(config), _types(type(config))
     for field in dataclasses.fields(config):
         value, told = getattr(config, field.name), field.metadata
         got = f"got {field.name}={value}"
@@ -217,7 +221,7 @@ def build(cls: type[T], settings: Mapping[str, str]) -> T:
     """Make a config from settings written as text; `UserError` names what does not fit."""
     name = name_of(cls)
     fields = {f.name: f for f in dataclasses.fields(cls)} if dataclasses.is_dataclass(cls) else {}
-    values, hints = {}, typing.get_type_hints(cls)
+    values, hints = {}, _types(cls)
     for key, text in settings.items():
         if key not in fields:
             raise UserError(f"{name}: there is no setting {key!r}, {nearest(key, fields)}")
