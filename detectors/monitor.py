@@ -160,7 +160,7 @@ class Monitor:
         evals = np.full((len(rows), len(CHANNELS)), np.nan)
         for name, column, values in zip(CHANNELS, evals.T, given, strict=True):
             if values is not None:
-                column[:] = _one_each(name, values, len(rows))
+                column[:] = _channel(name, values, len(rows))
         absent = tuple(c for c, v in zip(CHANNELS, given, strict=True) if v is None)
         everything = len(rows) == len(self._books.last) and np.array_equal(
             rows, np.arange(len(rows))
@@ -332,7 +332,7 @@ def _blank(n: int) -> Books:
     )
 
 
-def _one_each(name: str, values: ArrayLike, n: int) -> FloatArray:
+def _channel(name: str, values: ArrayLike, n: int) -> FloatArray:
     """Give the values of a channel ``(n,)``; a single number, a common step say, stands for all."""
     try:
         array = np.asarray(values, dtype=float)
