@@ -56,6 +56,15 @@ def test_without_a_detector_it_is_that_of_watch(capsys):
     assert told["threshold"] == rule_for_runs(None, None, 0.1, None)(7).threshold
 
 
+def test_fresh_runs_are_told_where_there_are_some(capsys):
+    """A threshold of flat noise is measured on runs drawn anew, one of permutations is not."""
+    asked = ("--fpr", ".05", "--horizon", "12")
+    _, out, _ = calibrate(capsys, *asked, "--detector", "mann-kendall")
+    assert out.splitlines()[-1] == "seed 0, 50000 simulated runs"
+    _, out, _ = calibrate(capsys, *asked, "--detector", "slope-glr", "--runs", "1000")
+    assert out.splitlines()[-1] == "seed 0, 1000 simulated runs, and as many fresh ones"
+
+
 def test_the_published_threshold(capsys):
     asked = ("--detector", CUSUM, "--fpr", ".046568", "--horizon", "20", "--method", "exact")
     _, out, _ = calibrate(capsys, *asked)

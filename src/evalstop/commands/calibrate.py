@@ -169,5 +169,5 @@ def _show(found: "Calibration") -> None:
         print(f"{console.plain(found.detector)}: stop when the statistic reaches {at}")
     print(found.promise)
     if found.seed is not None and found.runs is not None:
-        runs = plural(found.runs, "simulated run")
-        print(f"seed {found.seed}, {runs}, and as many fresh ones")
+        fresh = ", and as many fresh ones" if found.method == "flat" else ""
+        print(f"seed {found.seed}, {plural(found.runs, 'simulated run')}{fresh}")
